@@ -1,0 +1,87 @@
+/**
+ * Every error that Sortie raises. Each has a stable `code` and carries facts; its message says what was expected,
+ * what was found, and what to do. No message holds a secret (api keys, tokens) or a prompt.
+ */
+export abstract class SortieError extends Error {
+  abstract readonly code: string;
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** A queue message that is no rollout, and never will be. */
+export class InvalidMessageError extends SortieError {
+  readonly code = "invalid-message";
+}
+
+/** What an agent returned is not a workflow output that the trainer can use. */
+export class InvalidOutputError extends SortieError {
+  readonly code = "invalid-output";
+}
+
+/**
+ * What is known about a call to the engine that did not succeed:
+ * `refused` it answered no (a 4xx, or `success: false`) and did nothing;
+ * `unreachable` no connection came about, so it did nothing;
+ * `unclear` it may have acted: time-out, reset, 5xx, or an answer that cannot be read.
+ */
+export type EngineFailure = "refused" | "unreachable" | "unclear";
+
+/** A call to the engine failed. `status` is the HTTP status where there was an answer. */
+export class EngineError extends SortieError {
+  readonly code: `engine-${EngineFailure}`;
+  readonly failure: EngineFailure;
+  readonly call: string;
+  readonly status: number | undefined;
+  /** The engine's own words (`detail` of its answer), or the error of the transport. */
+  readonly detail: string;
+
+  constructor(facts: {
+    failure: EngineFailure;
+    call: string;
+    detail: string;
+    status?: number | undefined;
+    cause?: unknown;
+  }) {
+    const status = facts.status === undefined ? "" : ` with HTTP ${facts.status}`;
+    super(`${facts.call} ${facts.failure}${status}: ${facts.detail}`, { cause: facts.cause });
+    this.code = `engine-${facts.failure}`;
+    this.failure = facts.failure;
+    this.call = facts.call;
+    this.status = facts.status;
+    this.detail = facts.detail;
+  }
+}
+
+/** The model did not answer with choices, whatever the HTTP status was. */
+export class ModelError extends SortieError {
+  readonly code = "model-error";
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number, cause?: unknown) {
+    super(message, { cause });
+    this.status = status;
+  }
+}
+
+/** The environment or the settings are wrong: every fault at once, one a line. */
+export class SettingsError extends SortieError {
+  readonly code = "settings";
+  readonly faults: readonly string[];
+
+  constructor(what: string, faults: readonly string[]) {
+    super(`${what}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
+    this.faults = faults;
+  }
+}
+
+/** The words of anything that was thrown, bounded so that it fits a table item or a message attribute. */
+export function describeError(error: unknown, limit = 1000): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return redact(text).slice(0, limit);
+}
+
+/** Episode keys and bearer tokens, wherever a text carries them. */
+export function redact(text: string): string {
+  return text.replace(/sk-[\w-]{4,}[\w+/=]*/g, "sk-***").replace(/(bearer\s+)\S+/gi, "$1***");
+}

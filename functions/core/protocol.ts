@@ -1,0 +1,143 @@
+/**
+ * The engine's wire protocol as zod schemas: every field has the protocol's own name and default, unknown fields are
+ * ignored, unknown statuses and fail causes survive. Times on the wire are seconds.
+ */
+import { z } from "zod";
+
+const text = z.string().default("");
+const count = z.number().default(0);
+
+/** The statuses known today. Newer engines may name others, so a status is any string. */
+export const engineStatuses = [
+  "ENGINE.OFFLINE",
+  "ENGINE.BOOTING",
+  "ENGINE.ROLLING",
+  "ENGINE.ROLLING_POST",
+  "ENGINE.WEIGHT_SYNCING",
+  "ENGINE.WEIGHT_EXPORTING",
+] as const;
+/** Said by the client, not by an engine: it does not answer. */
+export const CANNOT_CONNECT = "ENGINE.CANNOT_CONNECT";
+
+/** One item of the user's dataset. */
+export const taskSchema = z.object({
+  main_query: text,
+  init_messages: z.array(z.record(z.string(), z.unknown())).default([]),
+  task_id: text,
+  env_type: text,
+  metadata: z.record(z.string(), z.unknown()).default({}),
+});
+export type Task = z.infer<typeof taskSchema>;
+
+const number = z.number();
+/** What an agent reports of an episode: `reward` null or a list costs today's trainer a slot. */
+export const workflowOutputSchema = z.object({
+  reward: z.union([number, z.array(number)]).nullable().default(null),
+  is_success: z.boolean().nullable().default(null),
+  metadata: z.record(z.string(), z.unknown()).default({}),
+  log_metrics: z.record(z.string(), z.union([number, z.array(number)])).default({}),
+});
+export type WorkflowOutput = z.infer<typeof workflowOutputSchema>;
+
+export type EpisodeType = "train" | "eval";
+
+/** Bounds how many different tasks of one client may be in the engine's batch: `ratio × expected_batch_size`. */
+export interface ThrottlePolicy {
+  readonly ratio: number;
+  readonly expected_batch_size: number;
+  readonly expected_num_repeat: number;
+  readonly current_task_id: string;
+}
+
+export const engineStatusSchema = z.object({
+  engine_status: z.string().default("unknown"),
+  engine_status_detail: z.string().nullish().default(null),
+  global_step: z.number().nullish().default(null),
+});
+export type EngineStatus = z.infer<typeof engineStatusSchema>;
+
+export interface ClaimRequest {
+  readonly client_uuid: string;
+  readonly episode_type: EpisodeType;
+  /** Seconds without model activity after which the engine takes the episode back. */
+  readonly discard_episode_timeout: number;
+  readonly throttle_policy: ThrottlePolicy | null;
+}
+export const claimAnswerSchema = z.object({
+  success: z.boolean(),
+  client_uuid: z.string(),
+  episode_uuid: z.string(),
+  openai_base_url: text,
+  openai_api_key: text,
+  fail_cause: text,
+});
+export type ClaimAnswer = z.infer<typeof claimAnswerSchema>;
+
+export interface EndRequest {
+  readonly client_uuid: string;
+  readonly episode_uuid: string;
+  readonly task_id: string;
+  readonly workflow_output: WorkflowOutput;
+}
+
+export const successSchema = z.object({ success: z.boolean() });
+export const canContinueSchema = z.object({ can_continue: z.boolean() });
+
+/** `optional_task_id` is the task id of the claim's throttle policy. */
+export const episodeStatusSchema = z.object({
+  episode_uuid: z.string(),
+  episode_status: text,
+  episode_type: text,
+  openai_base_url: text,
+  openai_api_key: text,
+  client_uuid: text,
+  latest_activity_timestamp: z.number().default(0),
+  discard_episode_timeout: z.number().default(-1),
+  llm_call_count: count,
+  optional_task_id: z.string().nullish().default(""),
+});
+export type EpisodeStatus = z.infer<typeof episodeStatusSchema>;
+export const episodeBufferSchema = z.object({ buffer: z.array(episodeStatusSchema).default([]) });
+
+const strings = z.array(z.string());
+export const runningEpisodeSchema = z.object({
+  episode_status: text,
+  time_since_last_activity: text,
+  discard_episode_timeout: text,
+  llm_call_count: z.union([z.string(), z.number()]).default(""),
+  client_uuid: text,
+  optional_task_id: z.string().nullish().default(""),
+});
+
+/** The engine's current batch. It lags behind the answers of `end_episode` by up to 12 s. */
+export const poolInformationSchema = z.object({
+  sample_collection_method: text,
+  completed_episodes: count,
+  completed_episode_target: count,
+  completed_tasks: count,
+  completed_task_target: count,
+  completed_non_dummy_tasks: count,
+  completed_non_dummy_task_target: count,
+  task_expected_num_repeat: count,
+  completed_tasks_details: z.record(z.string(), strings).default({}),
+  completed_tasks_client_uuids: z.record(z.string(), strings).default({}),
+  completed_tasks_rewards: z.record(z.string(), z.array(z.number().nullable())).optional(),
+  running_episode_details: z.record(z.string(), runningEpisodeSchema).nullish().default(null),
+  engine_status: z.string().nullish().default(null),
+  global_step: z.number().nullish().default(null),
+  booting_start_time: z.number().nullish().default(null),
+});
+export type PoolInformation = z.infer<typeof poolInformationSchema>;
+
+/** `error` is there where the engine says what was wrong with the config. */
+export const syncAnswerSchema = z.object({ success: z.boolean(), error: z.string().nullish() });
+export const startAnswerSchema = z.object({
+  success: z.boolean(),
+  pid: z.number().nullish(),
+  error: z.string().nullish(),
+});
+/** Older engines answer null. */
+export const stopAnswerSchema = z.object({ success: z.boolean() }).nullable();
+export type SyncAnswer = z.infer<typeof syncAnswerSchema>;
+export type StartAnswer = z.infer<typeof startAnswerSchema>;
+export type StopAnswer = z.infer<typeof stopAnswerSchema>;

@@ -1,0 +1,30 @@
+/** How an attempt can end: exactly one of these. The table, the stats, metrics and dead letters use these codes. */
+export const reasons = {
+  ended: "the engine took the reward",
+  "agent-error": "the agent threw an error",
+  "agent-aborted": "the agent asked for another attempt",
+  "invalid-output": "the agent returned what the trainer cannot use",
+  deadline: "the agent was not done at the episode's deadline",
+  "episode-lost": "the engine no longer considered the episode ours",
+  "engine-left-rolling": "the engine left its rolling states",
+  "engine-refused": "the engine refused the end",
+  "engine-unreachable": "the engine did not answer",
+  straggler: "the engine's GPUs waited for this episode longer than the grace",
+  crashed: "the function died",
+  expired: "the episode was found open after its expiry",
+  unknown: "whether the engine took the reward cannot be known",
+  "invalid-message": "the message is no rollout",
+} as const satisfies Record<string, string>;
+export type Reason = keyof typeof reasons;
+
+/** Reasons that the rollout is not to blame for: they use up none of its attempts. Waiting is not failing. */
+const withoutPenalty: ReadonlySet<Reason> = new Set([
+  "engine-left-rolling",
+  "engine-refused",
+  "engine-unreachable",
+  "straggler",
+]);
+
+export function usesUpAnAttempt(reason: Reason): boolean {
+  return !withoutPenalty.has(reason);
+}
