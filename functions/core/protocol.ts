@@ -2,7 +2,7 @@
  * The engine's wire protocol as zod schemas: every field has the protocol's own name and default, unknown fields are
  * ignored, unknown statuses and fail causes survive. Times on the wire are seconds.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 const text = z.string().default("");
 const count = z.number().default(0);
@@ -32,7 +32,10 @@ export type Task = z.infer<typeof taskSchema>;
 const number = z.number();
 /** What an agent reports of an episode: `reward` null or a list costs today's trainer a slot. */
 export const workflowOutputSchema = z.object({
-  reward: z.union([number, z.array(number)]).nullable().default(null),
+  reward: z
+    .union([number, z.array(number)])
+    .nullable()
+    .default(null),
   is_success: z.boolean().nullable().default(null),
   metadata: z.record(z.string(), z.unknown()).default({}),
   log_metrics: z.record(z.string(), z.union([number, z.array(number)])).default({}),

@@ -1,0 +1,88 @@
+/** One HTTP request and its whole answer, bounded in time and size. Throws what undici throws. */
+import type { Dispatcher } from "undici";
+import { markUnsent } from "./dispatcher.ts";
+
+/** Bytes of an answer that are read at most: a pool of a large batch has a few megabytes. */
+export const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST";
+  /** Absolute. */
+  readonly url: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+export interface HttpReply {
+  readonly status: number;
+  /** Without parameters, lower case; empty where the answer does not say. */
+  readonly contentType: string;
+  /** Where a redirect leads, else empty. */
+  readonly location: string;
+  readonly text: string;
+}
+
+export async function exchange(dispatcher: Dispatcher, request: HttpRequest): Promise<HttpReply> {
+  // undici would refuse as well, but past the dispatcher, which then could not note that nothing was sent.
+  if (request.signal.aborted) throw markUnsent(request.signal.reason);
+  const url = new URL(request.url);
+  const reply = await dispatcher.request({
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: request.method,
+    headers: { accept: "application/json", "content-type": "application/json", ...request.headers },
+    body: request.body === undefined ? null : JSON.stringify(request.body),
+    signal: request.signal,
+  });
+  const { location } = reply.headers;
+  return {
+    status: reply.statusCode,
+    contentType: mediaType(reply.headers["content-type"]),
+    location: String(location ?? ""),
+    text: await readText(reply.body),
+  };
+}
+
+function mediaType(header: string | string[] | undefined): string {
+  const value = String(header ?? "");
+  return (value.split(";")[0] ?? "").trim().toLowerCase();
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    // Leaving the loop destroys the body, and with it the connection.
+    if (bytes > MAX_BODY_BYTES)
+      throw new Error(`expected an answer of at most ${MAX_BODY_BYTES} bytes, found more`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Why a call of ours was given up: its time was over, or the caller's signal fired. One object per call. */
+export class GivenUp extends Error {}
+
+/**
+ * Runs `work` under a signal that fires after `timeoutMs` or with `outer`. A timer of our own, since it holds what it
+ * fires on; a signal composed by `AbortSignal.any` can be collected before it fires.
+ */
+export async function withDeadline<T>(
+  timeoutMs: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const give = (why: string, cause?: unknown) => controller.abort(new GivenUp(why, { cause }));
+  const stop = () => give(`stopped by the caller (${String(outer?.reason)})`, outer?.reason);
+  const timer = setTimeout(() => give(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
+  if (outer?.aborted) stop();
+  outer?.addEventListener("abort", stop, { once: true });
+  try {
+    return await work(controller.signal);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,7 @@
+/** The engine adapter: what the rest of the project may use of it. */
+export { engineAddress } from "./address.ts";
+export { callTimeouts } from "./calls.ts";
+export { type Chat, type ChatOptions, createChat } from "./chat.ts";
+export { createEngine, type EngineOptions } from "./client.ts";
+export { FreshDispatcher } from "./dispatcher.ts";
+export { installFetch } from "./fetch.ts";

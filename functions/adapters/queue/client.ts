@@ -1,0 +1,58 @@
+/** A fleet's queue and its dead letters, on SQS. */
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  type MessageAttributeValue,
+  SendMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import type { Queue } from "../../core/ports.ts";
+
+export function createQueueClient(): SQSClient {
+  return new SQSClient({
+    maxAttempts: 4,
+    // Queue URLs carry the host that made them; the configured endpoint is the one that is reached.
+    useQueueUrlAsEndpoint: false,
+    requestHandler: { connectionTimeout: 2000, requestTimeout: 10_000, throwOnRequestTimeout: true },
+  });
+}
+
+export interface QueueOptions {
+  readonly client: SQSClient;
+  readonly queueUrl: string;
+  readonly deadLetterQueueUrl: string;
+}
+
+export function createQueue({ client, queueUrl, deadLetterQueueUrl }: QueueOptions): Queue {
+  return {
+    async defer(receipt, seconds) {
+      await client.send(
+        new ChangeMessageVisibilityCommand({
+          QueueUrl: queueUrl,
+          ReceiptHandle: receipt,
+          VisibilityTimeout: Math.round(seconds),
+        }),
+      );
+    },
+    async delete(receipt) {
+      await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }));
+    },
+    async sendDeadLetter({ body, attributes }) {
+      await client.send(
+        new SendMessageCommand({
+          QueueUrl: deadLetterQueueUrl,
+          MessageBody: body,
+          MessageAttributes: stringAttributes(attributes),
+        }),
+      );
+    },
+  };
+}
+
+function stringAttributes(
+  attributes: Readonly<Record<string, string>>,
+): Record<string, MessageAttributeValue> {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name, { DataType: "String", StringValue: value }]),
+  );
+}

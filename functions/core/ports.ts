@@ -1,0 +1,89 @@
+/** The ports of the domain. Each has one implementation, in `adapters/`. */
+import type { Agent } from "./agent.ts";
+import type { Clock, Random } from "./clock.ts";
+import type { Engine } from "./engine.ts";
+import type { RolloutItem } from "./rollout-item.ts";
+
+/** `moved` the write took place; otherwise the item that stands there instead. */
+export type Moved = { moved: true; item: RolloutItem } | { moved: false; found: RolloutItem | undefined };
+
+export interface RolloutStore {
+  /** Reads what was written last. */
+  read(fleet: string, key: string): Promise<RolloutItem | undefined>;
+  /** Writes `next` if the item that was left still stands (`undefined`: if there is none). */
+  move(left: RolloutItem | undefined, next: RolloutItem): Promise<Moved>;
+}
+
+/** A running invocation, as the table knows it: silent for longer than `SILENCE_MS` means dead. */
+export interface Invocation {
+  readonly id: string;
+  readonly fleet: string;
+  /** Unix ms when it last said that it lives. */
+  readonly alive_at: number;
+  /** Unix ms when the function's time is up. */
+  readonly ends_at: number;
+}
+export interface InvocationStore {
+  alive(invocation: Invocation): Promise<void>;
+  done(id: string): Promise<void>;
+  read(id: string): Promise<Invocation | undefined>;
+}
+
+export interface QueueRecord {
+  readonly messageId: string;
+  readonly receipt: string;
+  readonly body: string;
+  /** How often SQS has delivered it, deferrals included. */
+  readonly receiveCount: number;
+  /** The message's own attributes, handed on with a dead letter. */
+  readonly attributes: Readonly<Record<string, string>>;
+}
+export interface DeadLetter {
+  readonly body: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+export interface Queue {
+  /** Hides the message for so long, from now. */
+  defer(receipt: string, seconds: number): Promise<void>;
+  delete(receipt: string): Promise<void>;
+  sendDeadLetter(letter: DeadLetter): Promise<void>;
+}
+
+/** One structured log line. Facts hold no prompt and no key. */
+export type Log = (
+  level: "info" | "warn" | "error",
+  message: string,
+  facts?: Record<string, unknown>,
+) => void;
+
+export interface FleetLimits {
+  readonly fleet: string;
+  readonly engine: string;
+  readonly maxAttempts: number;
+  readonly discardTimeoutSeconds: number;
+  readonly claimWaitSeconds: number;
+  readonly minEpisodeSeconds: number;
+  readonly settleMarginSeconds: number;
+  readonly allowUnusualRewards: boolean;
+  readonly stragglerGraceSeconds: number | undefined;
+}
+
+export interface Ports {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly engine: Engine;
+  readonly rollouts: RolloutStore;
+  readonly invocations: InvocationStore;
+  readonly queue: Queue;
+  readonly agents: AgentRunner;
+  readonly log: Log;
+}
+
+/** Gives an agent its episode: the model's client, and the count of its calls. */
+export interface AgentRunner {
+  readonly agent: Agent;
+  start(grant: { baseUrl: string; apiKey: string; signal: AbortSignal }): {
+    chat: Parameters<Agent>[1]["chat"];
+    calls: () => number;
+  };
+}

@@ -1,0 +1,147 @@
+/** Brings a claimed episode to its end: ended, aborted, or known lost; and writes down how. */
+import { clientUuid } from "./client-uuid.ts";
+import { EngineError } from "./errors.ts";
+import { lookFor } from "./look.ts";
+import { standing, transition } from "./persist.ts";
+import type { FleetLimits, Ports } from "./ports.ts";
+import type { Reason } from "./reasons.ts";
+import { report } from "./report.ts";
+import { isOpen, type OpenRolloutItem, type RolloutItem } from "./rollout-item.ts";
+import { closed, failed, goneSince } from "./transitions.ts";
+
+/** The item as it now stands, and whether its episode is settled; if not, the sweep or the next delivery goes on. */
+export interface Settled {
+  readonly item: RolloutItem;
+  readonly settled: boolean;
+}
+
+/** Reports the stored result and closes the attempt under the reason that comes of it. */
+export async function settleWithResult(
+  ports: Ports,
+  limits: FleetLimits,
+  item: OpenRolloutItem,
+  options: { until: number; resumed: boolean },
+): Promise<Settled> {
+  if (ports.clock.now() > item.attempt.expires_at && item.attempt.gone_since === undefined)
+    return await settleExpired(ports, limits, item, options);
+  const outcome = await report(ports, limits, item, options);
+  if (outcome.decided) {
+    // The engine refused what is still ours: it must not stay open.
+    const refused = outcome.reason === "invalid-output" || outcome.reason === "engine-refused";
+    if (refused) return await settleWithoutResult(ports, limits, item, outcome.reason, outcome.detail);
+    return await close(ports, limits, item, outcome.reason, outcome.detail);
+  }
+  if (outcome.goneSince === undefined || outcome.goneSince === item.attempt.gone_since)
+    return { item, settled: false };
+  const moved = await transition(ports, item, goneSince(item, outcome.goneSince));
+  return { item: standing(moved, item), settled: false };
+}
+
+/** As in the reference, an episode past its expiry is aborted instead of ended; unless an end of it was taken. */
+async function settleExpired(
+  ports: Ports,
+  limits: FleetLimits,
+  item: OpenRolloutItem,
+  options: { resumed: boolean },
+): Promise<Settled> {
+  const names = { clientUuid: clientUuid(limits.fleet, item.attempt.id), taskId: item.task_id };
+  const sight = await ports.engine.pool().then(
+    (pool) => lookFor(item.attempt, names, pool, ports.clock.now()),
+    () => "unreadable" as const,
+  );
+  if (sight === "unreadable") return { item, settled: false };
+  if (sight === "ended") return await close(ports, limits, item, "ended");
+  if (sight === "past" && options.resumed) return await close(ports, limits, item, "unknown");
+  return await settleWithoutResult(ports, limits, item, "expired");
+}
+
+/**
+ * Closes an attempt that has no result to report. The engine lets anybody abort anything, so the episode is aborted only
+ * where the pool has just shown that this attempt holds it.
+ */
+export async function settleWithoutResult(
+  ports: Ports,
+  limits: FleetLimits,
+  item: OpenRolloutItem,
+  reason: Reason,
+  detail?: string,
+): Promise<Settled> {
+  const { attempt } = item;
+  const names = { clientUuid: clientUuid(limits.fleet, attempt.id), taskId: item.task_id };
+  try {
+    const sight = lookFor(attempt, names, await ports.engine.pool(), ports.clock.now());
+    if (sight === "ours")
+      await ports.engine.abort(names.clientUuid, attempt.episode, { timeoutMs: ABORT_PATIENCE_MS });
+    return await close(ports, limits, item, sight === "past" ? pastReason(reason) : reason, detail);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    ports.log("warn", "episode could not be aborted yet", { episode: attempt.episode, error: error.message });
+    const moved = await transition(ports, item, failed(item, reason, detail));
+    return { item: standing(moved, item), settled: false };
+  }
+}
+
+/** An abort may wait minutes for the trainer; when it is not answered by then, the next look tells what came of it. */
+const ABORT_PATIENCE_MS = 10_000;
+
+/** Whatever an agent did in an engine that has left the batch is not the rollout's fault. */
+function pastReason(reason: Reason): Reason {
+  return reason === "agent-error" || reason === "episode-lost" ? "engine-left-rolling" : reason;
+}
+
+/**
+ * Settles what another attempt left open: its stored result is reported, an attempt that failed is closed under its own
+ * reason, and one that just fell silent under `reason`.
+ */
+export async function settleLeftover(
+  ports: Ports,
+  limits: FleetLimits,
+  item: OpenRolloutItem,
+  options: { reason: Reason; until: number },
+): Promise<Settled> {
+  const { failure } = item.attempt;
+  if (failure) return await settleWithoutResult(ports, limits, item, failure.reason, failure.detail);
+  if (item.state === "reporting")
+    return await settleWithResult(ports, limits, item, { until: options.until, resumed: true });
+  return await settleWithoutResult(ports, limits, item, options.reason);
+}
+
+async function close(
+  ports: Ports,
+  limits: FleetLimits,
+  item: OpenRolloutItem,
+  reason: Reason,
+  detail?: string,
+): Promise<Settled> {
+  let left = item;
+  for (;;) {
+    const next = closed(left, { reason, now: ports.clock.now(), maxAttempts: limits.maxAttempts, detail });
+    const moved = await transition(ports, left, next);
+    const found = standing(moved, left);
+    // Somebody else only noted something on this very attempt: its end is still to be written.
+    const stillOpen = isOpen(found) && found.attempt.id === item.attempt.id;
+    if (stillOpen && !moved.moved && found.state === left.state && found.stamp !== left.stamp) {
+      left = found;
+      continue;
+    }
+    logClosed(ports, item, reason, detail, moved.moved);
+    return { item: found, settled: !stillOpen };
+  }
+}
+
+function logClosed(
+  ports: Ports,
+  item: OpenRolloutItem,
+  reason: Reason,
+  detail: string | undefined,
+  written: boolean,
+): void {
+  ports.log(reason === "ended" ? "info" : "warn", `attempt ${reason}`, {
+    rollout: item.key,
+    attempt: item.attempt.id,
+    episode: item.attempt.episode,
+    reason,
+    ...(detail ? { detail } : {}),
+    ...(written ? {} : { overtaken: true }),
+  });
+}

@@ -1,0 +1,57 @@
+/** What the lifecycle function writes down at each tick, for humans and programs to read from the table. */
+import * as z from "zod";
+import type { PoolInformation } from "./protocol.ts";
+import { engineStatusSchema, poolInformationSchema } from "./protocol.ts";
+import { totalsSchema } from "./totals.ts";
+
+export const depthSchema = z.object({ visible: z.number(), in_flight: z.number(), delayed: z.number() });
+export type Depth = z.infer<typeof depthSchema>;
+
+const fleetSnapshotSchema = z.object({
+  queue: depthSchema.nullable(),
+  dead_letters: z.number().nullable(),
+  /** Claimed episodes whose attempt is not closed. */
+  open: z.number(),
+  /** Since the deployment began. */
+  totals: totalsSchema,
+  reward_mean: z.number().nullable(),
+  reward_deviation: z.number().nullable(),
+});
+export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
+
+export const snapshotSchema = z.object({
+  v: z.literal(1),
+  /** ISO 8601. */
+  at: z.string(),
+  engine: z.string(),
+  status: engineStatusSchema,
+  /** Null where the engine did not tell. */
+  pool: poolInformationSchema.nullable(),
+  /** What was left out of `pool` because the item would have been too large. */
+  reduced: z.array(z.string()).default([]),
+  fleets: z.record(z.string(), fleetSnapshotSchema),
+});
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
+/** DynamoDB takes 400 KB an item; numbers and names take other room there than in JSON. */
+export const SNAPSHOT_BYTES = 300_000;
+const reductions = [
+  "running_episode_details",
+  "completed_tasks_client_uuids",
+  "completed_tasks_rewards",
+  "completed_tasks_details",
+] as const;
+
+/** A snapshot that fits an item: details go, the most bulky first, counts stay. */
+export function fitSnapshot(snapshot: Snapshot): Snapshot {
+  let fitting = snapshot;
+  for (const detail of reductions) {
+    if (fitting.pool === null || JSON.stringify(fitting).length <= SNAPSHOT_BYTES) break;
+    const pool: PoolInformation = {
+      ...fitting.pool,
+      [detail]: detail === "running_episode_details" ? null : {},
+    };
+    fitting = { ...fitting, pool, reduced: [...fitting.reduced, detail] };
+  }
+  return fitting;
+}

@@ -1,0 +1,31 @@
+/** How long a message waits in the queue before its rollout is tried again, in seconds. */
+import type { WaitedBecause } from "./claim.ts";
+import type { Random } from "./clock.ts";
+
+/** SQS hides a message for at most 12 h from its receive; nothing here comes near. */
+const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {
+  "not-rolling": 60,
+  "no-episodes": 60,
+  refused: 60,
+  "engine-error": 120,
+  throttled: 300,
+  stopped: 5,
+};
+
+/** Grows with each delivery and is spread by a quarter either way, so that waiting messages do not come back at once. */
+export function waitInQueue(because: WaitedBecause, receiveCount: number, random: Random): number {
+  const grown = 10 * 1.5 ** Math.min(receiveCount - 1, 20);
+  return spread(Math.min(grown, LONGEST_WAIT_SECONDS[because]), random);
+}
+
+/** After a failed attempt: 2 s, 8 s, 32 s … up to five minutes; failures without penalty wait the shortest time. */
+export function waitAfterAttempt(attempts: number, random: Random): number {
+  return spread(Math.min(2 * 4 ** Math.max(0, attempts - 1), 300), random);
+}
+
+/** While another attempt of the same rollout is open. */
+export const WAIT_FOR_OPEN_ATTEMPT_SECONDS = 30;
+
+function spread(seconds: number, random: Random): number {
+  return Math.max(1, Math.round(seconds * (0.75 + random() / 2)));
+}

@@ -1,0 +1,22 @@
+/** Where the functions' entries and the shipped agents are, wherever this package is installed. */
+import { join } from "node:path";
+
+/** The folder of this package. */
+export const packageRoot = join(import.meta.dirname, "..");
+
+/** Each exports `handler`. */
+export const entries = {
+  rollout: join(packageRoot, "functions", "rollout.ts"),
+  lifecycle: join(packageRoot, "functions", "lifecycle.ts"),
+} as const;
+
+/** The module name by which `functions/rollout.ts` imports its agent; the bundler points it at the fleet's own. */
+export const AGENT_SPECIFIER = "#agent";
+
+/** One `<name>.ts` per agent that ships with the project. */
+export const agentsFolder = join(packageRoot, "agents");
+
+/** The file of a shipped agent; whether there is one is for the caller to see. */
+export function shippedAgentEntry(name: string): string {
+  return join(agentsFolder, `${name}.ts`);
+}

@@ -1,0 +1,43 @@
+/**
+ * The names of the environment variables of the functions. The constructs in `lib/` write them, `functions/environment`
+ * reads them. Booleans are "true" or "false", durations are whole numbers in the unit that the name ends with.
+ */
+export const rolloutVariables = {
+  /** The fleet's name: the first part of every client uuid, and the fleet's key in the table. */
+  fleet: "SORTIE_FLEET",
+  /** The engine's name: its key in the table. */
+  engine: "SORTIE_ENGINE",
+  engineUrl: "SORTIE_ENGINE_URL",
+  table: "SORTIE_TABLE",
+  queueUrl: "SORTIE_QUEUE_URL",
+  deadLetterQueueUrl: "SORTIE_DEAD_LETTER_QUEUE_URL",
+  maxAttempts: "SORTIE_MAX_ATTEMPTS",
+  discardTimeoutSeconds: "SORTIE_DISCARD_TIMEOUT_SECONDS",
+  claimWaitSeconds: "SORTIE_CLAIM_WAIT_SECONDS",
+  minEpisodeSeconds: "SORTIE_MIN_EPISODE_SECONDS",
+  settleMarginSeconds: "SORTIE_SETTLE_MARGIN_SECONDS",
+  allowUnusualRewards: "SORTIE_ALLOW_UNUSUAL_REWARDS",
+  rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
+  /** Absent: no grace, stragglers run to their deadline. */
+  stragglerGraceSeconds: "SORTIE_STRAGGLER_GRACE_SECONDS",
+  /** JSON `{"ratio": number, "batchSize": number, "repeats": number}`. Absent: no throttle. */
+  throttle: "SORTIE_THROTTLE",
+} as const;
+
+/** The lifecycle function's, one function per engine. */
+export const lifecycleVariables = {
+  engine: "SORTIE_ENGINE",
+  engineUrl: "SORTIE_ENGINE_URL",
+  table: "SORTIE_TABLE",
+  /** JSON list of `FleetVariable`: the fleets on this engine. */
+  fleets: "SORTIE_FLEETS",
+  snapshotTtlDays: "SORTIE_SNAPSHOT_TTL_DAYS",
+  rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
+} as const;
+
+/** One entry of `lifecycleVariables.fleets`. */
+export interface FleetVariable {
+  readonly name: string;
+  readonly queueUrl: string;
+  readonly deadLetterQueueUrl: string;
+}

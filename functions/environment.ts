@@ -1,0 +1,84 @@
+/** The one reader of the environment: decoded once, by zod, every fault reported at once. */
+import * as z from "zod";
+import { SettingsError } from "./core/errors.ts";
+import type { FleetLimits } from "./core/ports.ts";
+import { lifecycleVariables, rolloutVariables } from "./environment-names.ts";
+
+const nonEmpty = z.string().min(1);
+const whole = z.coerce.number().int().min(0);
+const positive = z.coerce.number().positive();
+const url = z.string().regex(/^https?:\/\/[^/]/, "expected an address that begins with http:// or https://");
+const flag = z.enum(["true", "false"]).transform((value) => value === "true");
+
+const rolloutSchema = z.object({
+  fleet: nonEmpty,
+  engine: nonEmpty,
+  engineUrl: url,
+  table: nonEmpty,
+  queueUrl: url,
+  deadLetterQueueUrl: url,
+  maxAttempts: whole.min(1),
+  discardTimeoutSeconds: positive,
+  claimWaitSeconds: whole,
+  minEpisodeSeconds: whole,
+  settleMarginSeconds: whole,
+  allowUnusualRewards: flag,
+  rolloutTtlDays: positive,
+  stragglerGraceSeconds: positive.optional(),
+});
+export type RolloutEnvironment = z.infer<typeof rolloutSchema>;
+
+const fleets = z.array(z.object({ name: nonEmpty, queueUrl: url, deadLetterQueueUrl: url }));
+const lifecycleSchema = z.object({
+  engine: nonEmpty,
+  engineUrl: url,
+  table: nonEmpty,
+  fleets: z
+    .string()
+    .transform((text, context) => {
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        context.addIssue("expected JSON");
+        return z.NEVER;
+      }
+    })
+    .pipe(fleets),
+  snapshotTtlDays: positive,
+  rolloutTtlDays: positive,
+});
+export type LifecycleEnvironment = z.infer<typeof lifecycleSchema>;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Throws `SettingsError`. */
+export function readRolloutEnvironment(environment: Environment): RolloutEnvironment {
+  return decode(rolloutSchema, rolloutVariables, environment);
+}
+
+/** Throws `SettingsError`. */
+export function readLifecycleEnvironment(environment: Environment): LifecycleEnvironment {
+  return decode(lifecycleSchema, lifecycleVariables, environment);
+}
+
+/** The variables by the names that the code uses; the faults name the variables themselves. */
+function decode<Schema extends z.ZodType>(
+  schema: Schema,
+  variables: Readonly<Record<string, string>>,
+  environment: Environment,
+): z.infer<Schema> {
+  const named = Object.fromEntries(
+    Object.entries(variables).map(([name, variable]) => [name, environment[variable] || undefined]),
+  );
+  const decoded = schema.safeParse(named);
+  if (decoded.success) return decoded.data;
+  const faults = decoded.error.issues.map(({ path, message }) => {
+    const [name = "", ...rest] = path.map(String);
+    return `${[variables[name] ?? name, ...rest].join(".")}: ${message}`;
+  });
+  throw new SettingsError("the environment of this function is wrong", faults);
+}
+
+export function fleetLimits(environment: RolloutEnvironment): FleetLimits {
+  return { ...environment, stragglerGraceSeconds: environment.stragglerGraceSeconds };
+}
