@@ -1,0 +1,92 @@
+/** What follows from a fleet's settings, and the limits that more than one of them decides. */
+import { existsSync, readdirSync } from "node:fs";
+import { parse, resolve } from "node:path";
+import { agentsFolder, shippedAgentEntry } from "../functions/entries.ts";
+import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
+
+type Concurrency = Pick<FleetSettings, "maxEpisodes" | "episodesPerInvocation">;
+/** Lambda's bounds of an event source's maximum concurrency. */
+const CONCURRENCY = { least: 2, most: 1000 } as const;
+/** A larger batch needs a window, says Lambda. */
+const LARGEST_BATCH_WITHOUT_WINDOW = 10;
+
+/** How many invocations run at once, at most. */
+export function maximumConcurrency(fleet: Concurrency): number {
+  return Math.max(CONCURRENCY.least, Math.ceil(fleet.maxEpisodes / fleet.episodesPerInvocation));
+}
+
+/** Messages per invocation: `episodesPerInvocation`, or fewer where all invocations would exceed `maxEpisodes`. */
+export function batchSize(fleet: Concurrency): number {
+  return Math.max(1, Math.floor(fleet.maxEpisodes / maximumConcurrency(fleet)));
+}
+
+/** The file of a fleet's agent: a shipped one's, or a path from the current directory. */
+export function agentEntry(agent: string): string {
+  return isName(agent) ? shippedAgentEntry(agent) : resolve(agent);
+}
+
+function isName(agent: string): boolean {
+  return /^[\w-]+$/.test(agent);
+}
+
+/** One text per fault, without the fleet's name: what is wrong and what to change. */
+export function fleetFaults(fleet: FleetSettings): string[] {
+  return [
+    ...concurrencyFaults(fleet),
+    ...batchFaults(fleet),
+    ...timeFaults(fleet),
+    ...agentFaults(fleet.agent),
+  ];
+}
+
+/** The same for what the fleets share. */
+export function deploymentFaults(deployment: DeploymentSettings): string[] {
+  if (deployment.rolloutTtlDays > deployment.messageRetentionDays) return [];
+  return [
+    `rolloutTtlDays: expected more than messageRetentionDays (${deployment.messageRetentionDays}), or a message outlives what is known ` +
+      `about its rollout and runs again, found ${deployment.rolloutTtlDays}: raise it to ${deployment.messageRetentionDays + 1}`,
+  ];
+}
+
+function concurrencyFaults(fleet: FleetSettings): string[] {
+  const needed = maximumConcurrency(fleet);
+  if (needed <= CONCURRENCY.most) return [];
+  const perInvocation = Math.ceil(fleet.maxEpisodes / CONCURRENCY.most);
+  const episodes = fleet.episodesPerInvocation * CONCURRENCY.most;
+  return [
+    `maxEpisodes: ${fleet.maxEpisodes} at ${fleet.episodesPerInvocation} per invocation need ${needed} invocations at once, ` +
+      `and an event source has ${CONCURRENCY.most} at most: raise episodesPerInvocation to ${perInvocation} or lower maxEpisodes to ${episodes}`,
+  ];
+}
+
+function batchFaults(fleet: FleetSettings): string[] {
+  const batch = batchSize(fleet);
+  if (batch <= LARGEST_BATCH_WITHOUT_WINDOW || fleet.batchWindowSeconds >= 1) return [];
+  return [
+    `batchWindowSeconds: expected at least 1, because a batch of ${batch} is larger than ${LARGEST_BATCH_WITHOUT_WINDOW}, found 0: ` +
+      `set it to 1 or lower episodesPerInvocation to ${LARGEST_BATCH_WITHOUT_WINDOW}`,
+  ];
+}
+
+function timeFaults(fleet: FleetSettings): string[] {
+  const needed = fleet.minEpisodeSeconds + fleet.settleMarginSeconds;
+  if (needed < fleet.timeoutSeconds) return [];
+  return [
+    `timeoutSeconds: expected more than minEpisodeSeconds + settleMarginSeconds (${needed}), or no episode is ever claimed, ` +
+      `found ${fleet.timeoutSeconds}: raise it or lower those`,
+  ];
+}
+
+function agentFaults(agent: string): string[] {
+  const found = JSON.stringify(agent);
+  if (!isName(agent) && !/\.[cm]?[jt]s$/.test(agent)) {
+    return [`agent: expected a name or the path of a .ts or .js file, found ${found}`];
+  }
+  if (existsSync(agentEntry(agent))) return [];
+  if (!isName(agent)) return [`agent: expected a file at ${agentEntry(agent)}, found none: correct the path`];
+  const shipped = readdirSync(agentsFolder).filter((file) => file.endsWith(".ts"));
+  const names = shipped.map((file) => parse(file).name).join(", ");
+  return [
+    `agent: expected a shipped agent (${names}) or the path of a file such as ./agents/mine.ts, found ${found}`,
+  ];
+}

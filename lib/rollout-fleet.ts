@@ -1,0 +1,145 @@
+import { Duration, RemovalPolicy, Token } from "aws-cdk-lib";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
+import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { entries } from "../functions/entries.ts";
+import { rolloutVariables as variables } from "../functions/environment-names.ts";
+import { agentEntry, batchSize, maximumConcurrency } from "./fleet-limits.ts";
+import { SortieFunction } from "./function-defaults.ts";
+import { DEFAULT_NAME, decodeSettings } from "./settings.ts";
+import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
+import { StateTable } from "./state-table.ts";
+
+/** Everything but `engineUrl` has a default; the keys of settings are described at their schemas. */
+export interface RolloutFleetProps extends Partial<FleetSettings>, Partial<DeploymentSettings> {
+  /** Where the functions reach the engine, as `http://10.0.0.7:10086`. */
+  readonly engineUrl: string;
+  /** The fleet's name, unique in its table: 1 to 32 characters from a-z, 0-9 and -. Default: `main`. */
+  readonly fleetName?: string;
+  /** Default: a table of its own. */
+  readonly state?: StateTable;
+}
+
+/** A queue of rollouts, their dead letters, and the function that runs them with the fleet's agent. */
+export class RolloutFleet extends Construct {
+  readonly fleetName: string;
+  /** The engine's name. */
+  readonly engine: string;
+  readonly engineUrl: string;
+  readonly settings: FleetSettings;
+  readonly deployment: DeploymentSettings;
+  readonly state: StateTable;
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+  readonly rollout: SortieFunction;
+  readonly eventSource: EventSourceMapping;
+
+  /** @throws SettingsError with every fault at once */
+  constructor(scope: Construct, id: string, props: RolloutFleetProps) {
+    super(scope, id);
+    const { fleetName = DEFAULT_NAME, state } = props;
+    const { fleet, deployment } = complete(props, fleetName);
+    this.fleetName = fleetName;
+    this.engine = fleet.engine;
+    this.engineUrl = props.engineUrl;
+    this.settings = fleet;
+    this.deployment = deployment;
+    this.state = state ?? new StateTable(this, "State", { retain: deployment.retain });
+    this.deadLetterQueue = this.createQueue("DeadLetterQueue");
+    this.queue = this.createQueue("Queue", this.deadLetterQueue);
+    this.rollout = this.createFunction();
+    this.grantPermissions();
+    this.eventSource = this.createEventSource();
+  }
+
+  private createQueue(id: string, deadLetterQueue?: Queue): Queue {
+    const { retain, messageRetentionDays, maxReceiveCount, visibilityMarginSeconds } = this.deployment;
+    const redrive = deadLetterQueue && {
+      deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount },
+      visibilityTimeout: Duration.seconds(this.settings.timeoutSeconds + visibilityMarginSeconds),
+    };
+    return new Queue(this, id, {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(messageRetentionDays),
+      receiveMessageWaitTime: Duration.seconds(20),
+      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      ...redrive,
+    });
+  }
+
+  private createFunction(): SortieFunction {
+    const { timeoutSeconds, memoryMb, agent } = this.settings;
+    const { logRetentionDays, retain } = this.deployment;
+    return new SortieFunction(this, "Rollout", {
+      description: `Sortie: rollouts of fleet ${this.fleetName}`,
+      entry: entries.rollout,
+      agentEntry: agentEntry(agent),
+      environment: this.environment(),
+      timeoutSeconds,
+      memoryMb,
+      logRetentionDays,
+      retain,
+    });
+  }
+
+  private environment(): Record<string, string> {
+    const { settings } = this;
+    const grace = settings.stragglerGraceSeconds;
+    return {
+      [variables.fleet]: this.fleetName,
+      [variables.engine]: this.engine,
+      [variables.engineUrl]: this.engineUrl,
+      [variables.table]: this.state.tableName,
+      [variables.queueUrl]: this.queue.queueUrl,
+      [variables.deadLetterQueueUrl]: this.deadLetterQueue.queueUrl,
+      [variables.maxAttempts]: String(settings.maxAttempts),
+      [variables.discardTimeoutSeconds]: String(settings.discardEpisodeTimeoutSeconds),
+      [variables.claimWaitSeconds]: String(settings.claimWaitSeconds),
+      [variables.minEpisodeSeconds]: String(settings.minEpisodeSeconds),
+      [variables.settleMarginSeconds]: String(settings.settleMarginSeconds),
+      [variables.allowUnusualRewards]: String(settings.allowUnusualRewards),
+      [variables.rolloutTtlDays]: String(this.deployment.rolloutTtlDays),
+      ...(grace === undefined ? {} : { [variables.stragglerGraceSeconds]: String(grace) }),
+      ...(settings.throttle && { [variables.throttle]: JSON.stringify(settings.throttle) }),
+    };
+  }
+
+  private grantPermissions(): void {
+    const { role } = this.rollout;
+    this.state.grant(role, ["GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query"]);
+    const queueActions = ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes", "ChangeMessageVisibility"];
+    role.addToPolicy(
+      new PolicyStatement({
+        actions: queueActions.map((action) => `sqs:${action}`),
+        resources: [this.queue.queueArn],
+      }),
+    );
+    role.addToPolicy(
+      new PolicyStatement({ actions: ["sqs:SendMessage"], resources: [this.deadLetterQueue.queueArn] }),
+    );
+  }
+
+  private createEventSource(): EventSourceMapping {
+    return new EventSourceMapping(this, "EventSource", {
+      target: this.rollout.function,
+      eventSourceArn: this.queue.queueArn,
+      batchSize: batchSize(this.settings),
+      maxBatchingWindow: Duration.seconds(this.settings.batchWindowSeconds),
+      maxConcurrency: maximumConcurrency(this.settings),
+      reportBatchItemFailures: true,
+    });
+  }
+}
+
+/** The same decoding as for settings from context, so that a construct used by itself checks as much. */
+function complete(props: RolloutFleetProps, fleetName: string) {
+  const { engineUrl, fleetName: _, state: __, engine = DEFAULT_NAME, ...given } = props;
+  const url = Token.isUnresolved(engineUrl) ? "http://known-at-deployment" : engineUrl;
+  const written = { ...given, engines: { [engine]: { url } }, fleets: { [fleetName]: {} } };
+  const { fleets, deployment } = decodeSettings(written);
+  const fleet = fleets[fleetName];
+  if (fleet === undefined) throw new Error(`expected settings of fleet ${fleetName}, found none`);
+  return { fleet, deployment };
+}

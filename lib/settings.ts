@@ -1,0 +1,124 @@
+/** Reads the settings of a deployment from CDK context (`cdk.json`, or `-c key=value`). */
+import type { z } from "zod";
+import { deploymentFaults, fleetFaults } from "./fleet-limits.ts";
+import { SettingsError } from "./settings-error.ts";
+import { describeIssue, withoutFaults } from "./settings-faults.ts";
+import {
+  type DeploymentSettings,
+  deploymentDefaults,
+  deploymentPart,
+  type EngineSettings,
+  type FleetSettings,
+  fleetDefaults,
+  fleetPart,
+  settingsSchema,
+  type WrittenSettings,
+} from "./settings-schema.ts";
+
+/** The settings of a deployment, complete and checked. */
+export interface Settings {
+  readonly stackName: string;
+  readonly engines: Readonly<Record<string, EngineSettings>>;
+  readonly fleets: Readonly<Record<string, FleetSettings>>;
+  readonly deployment: DeploymentSettings;
+}
+
+/** The name of the engine and of the fleet of those who have only one. */
+export const DEFAULT_NAME = "main";
+/** Keys that the CDK itself puts into the context beside those that have an @ or a colon in them. */
+const cdkKeys: ReadonlySet<string> = new Set([
+  "acknowledged-issue-numbers",
+  "cli-telemetry",
+  "tree-metadata",
+]);
+/** These stay text, even where they look like a number. */
+const textKeys: ReadonlySet<string> = new Set(["stackName", "engineUrl", "engine", "agent"]);
+
+/**
+ * @param context all of it (`app.node.getAllContext()`); what belongs to the CDK is passed over
+ * @throws SettingsError with every fault at once
+ */
+export function decodeSettings(context: Readonly<Record<string, unknown>>): Settings {
+  const written = ownSettings(context);
+  const { sound, faults } = parseWhatIsSound(written);
+  const names = engineNames(written);
+  const deployment = completeDeployment(sound);
+  const fleets = fleetsOf(sound, names);
+  faults.push(...engineFaults(written, names), ...deploymentFaults(deployment));
+  for (const [name, fleet] of Object.entries(fleets)) {
+    const where = sound.fleets?.[name] === undefined ? "" : `fleets.${name}.`;
+    const found = [...unknownEngine(fleet.engine, names), ...fleetFaults(fleet)];
+    faults.push(...found.map((fault) => where + fault));
+  }
+  if (faults.length > 0) throw new SettingsError([...new Set(faults)]);
+  return { stackName: sound.stackName ?? "Sortie", engines: enginesOf(sound), fleets, deployment };
+}
+
+/** Fills in the defaults; keys that are not the deployment's are left out. */
+export function completeDeployment(given: z.input<typeof deploymentPart>): DeploymentSettings {
+  return { ...deploymentDefaults, ...defined(deploymentPart.parse(given)) };
+}
+
+/** The faults of single values, and the settings without those values, to check what depends on several. */
+function parseWhatIsSound(written: object): { sound: WrittenSettings; faults: string[] } {
+  const parsed = settingsSchema.safeParse(written);
+  if (parsed.success) return { sound: parsed.data, faults: [] };
+  const { issues } = parsed.error;
+  const faults = issues.flatMap((issue) => describeIssue(issue, written));
+  const rest = settingsSchema.safeParse(withoutFaults(written, issues));
+  if (!rest.success) throw new SettingsError(faults);
+  return { sound: rest.data, faults };
+}
+
+function ownSettings(context: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const own = Object.entries(context).filter(([key]) => !/[@:]/.test(key) && !cdkKeys.has(key));
+  return Object.fromEntries(own.map(([key, value]) => [key, textKeys.has(key) ? value : plain(value)]));
+}
+
+/** `-c` hands over text: numbers, booleans and objects are written in it as JSON. */
+function plain(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+function defined<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/** As written, faulty or not, so that a faulty engine is not also reported as a missing one. */
+function engineNames(written: Record<string, unknown>): string[] {
+  const { engines, engineUrl } = written;
+  const names = typeof engines === "object" && engines !== null ? Object.keys(engines) : [];
+  return [...new Set([...(engineUrl === undefined ? [] : [DEFAULT_NAME]), ...names])];
+}
+
+function enginesOf(sound: WrittenSettings): Record<string, EngineSettings> {
+  const short = sound.engineUrl === undefined ? {} : { [DEFAULT_NAME]: { url: sound.engineUrl } };
+  return { ...short, ...sound.engines };
+}
+
+function engineFaults(written: Record<string, unknown>, names: readonly string[]): string[] {
+  const { engines, engineUrl } = written;
+  if (engineUrl !== undefined && engines !== undefined) {
+    return ["engineUrl: this is short for engines.main.url, and there are engines too: move it there"];
+  }
+  if (names.length > 0 || (engines !== undefined && typeof engines !== "object")) return [];
+  return ["engineUrl: expected the engine's address, found nothing: add -c engineUrl=http://<host>:10086"];
+}
+
+function fleetsOf(sound: WrittenSettings, names: readonly string[]): Record<string, FleetSettings> {
+  const engine = names.length === 1 ? (names[0] ?? DEFAULT_NAME) : DEFAULT_NAME;
+  const shared = { ...fleetDefaults, engine, ...defined(fleetPart.parse(sound)) };
+  const fleets = Object.entries(sound.fleets ?? { [DEFAULT_NAME]: {} });
+  return Object.fromEntries(fleets.map(([name, fleet]) => [name, { ...shared, ...defined(fleet) }]));
+}
+
+function unknownEngine(engine: string, names: readonly string[]): string[] {
+  if (names.length === 0 || names.includes(engine)) return [];
+  return [`engine: expected one of the engines (${names.join(", ")}), found ${JSON.stringify(engine)}`];
+}

@@ -1,0 +1,121 @@
+import type { Template } from "aws-cdk-lib/assertions";
+import { describe, expect, test } from "vitest";
+import { engineUrl, plain, resource, synthesise } from "./synthesise.ts";
+
+const template = synthesise();
+
+describe("functions", () => {
+  test("the rollout function's environment", () => {
+    const stack = synthesise({
+      engineUrl,
+      stragglerGraceSeconds: 60,
+      throttle: { batchSize: 8, repeats: 4 },
+      allowUnusualRewards: true,
+    });
+    expect(environment(stack, "FleetmainRollout")).toEqual({
+      NODE_OPTIONS: "--enable-source-maps",
+      SORTIE_FLEET: "main",
+      SORTIE_ENGINE: "main",
+      SORTIE_ENGINE_URL: engineUrl,
+      SORTIE_TABLE: "<StateTable>",
+      SORTIE_QUEUE_URL: "<FleetmainQueue>",
+      SORTIE_DEAD_LETTER_QUEUE_URL: "<FleetmainDeadLetterQueue>",
+      SORTIE_MAX_ATTEMPTS: "3",
+      SORTIE_DISCARD_TIMEOUT_SECONDS: "240",
+      SORTIE_CLAIM_WAIT_SECONDS: "120",
+      SORTIE_MIN_EPISODE_SECONDS: "30",
+      SORTIE_SETTLE_MARGIN_SECONDS: "20",
+      SORTIE_ALLOW_UNUSUAL_REWARDS: "true",
+      SORTIE_ROLLOUT_TTL_DAYS: "30",
+      SORTIE_STRAGGLER_GRACE_SECONDS: "60",
+      SORTIE_THROTTLE: '{"ratio":1.5,"batchSize":8,"repeats":4}',
+    });
+  });
+
+  test("what is off has no variable", () => {
+    const variables = Object.keys(environment(template, "FleetmainRollout"));
+    expect(variables.filter((name) => /GRACE|THROTTLE/.test(name))).toEqual([]);
+  });
+
+  test("the lifecycle function of each engine knows the fleets on it", () => {
+    const stack = synthesise({
+      engines: { a: { url: "http://a:1" }, b: { url: "http://b:1" } },
+      fleets: { x: { engine: "a" }, y: { engine: "a" }, z: { engine: "b" } },
+    });
+    expect(environment(stack, "EngineaLifecycle")).toEqual({
+      NODE_OPTIONS: "--enable-source-maps",
+      SORTIE_ENGINE: "a",
+      SORTIE_ENGINE_URL: "http://a:1",
+      SORTIE_TABLE: "<StateTable>",
+      SORTIE_FLEETS: JSON.stringify([
+        { name: "x", queueUrl: "<FleetxQueue>", deadLetterQueueUrl: "<FleetxDeadLetterQueue>" },
+        { name: "y", queueUrl: "<FleetyQueue>", deadLetterQueueUrl: "<FleetyDeadLetterQueue>" },
+      ]),
+      SORTIE_SNAPSHOT_TTL_DAYS: "30",
+      SORTIE_ROLLOUT_TTL_DAYS: "30",
+    });
+    expect(environment(stack, "FleetzRollout")).toMatchObject({
+      SORTIE_ENGINE: "b",
+      SORTIE_ENGINE_URL: "http://b:1",
+    });
+  });
+
+  test("Node.js 24 on arm64, JSON logs in a group of their own with a retention", () => {
+    const stack = synthesise({ engineUrl, logRetentionDays: 7 });
+    for (const id of ["FleetmainRollout", "EnginemainLifecycle"]) {
+      expect(plain(resource(stack, "AWS::Lambda::Function", id).Properties)).toMatchObject({
+        Runtime: "nodejs24.x",
+        Architectures: ["arm64"],
+        Handler: "index.handler",
+        LoggingConfig: { LogFormat: "JSON", LogGroup: `<${id}Logs>` },
+      });
+      expect(resource(stack, "AWS::Logs::LogGroup", id).Properties).toMatchObject({ RetentionInDays: 7 });
+    }
+  });
+
+  test("only the lifecycle function reserves concurrency: one tick at a time", () => {
+    const reserved = (id: string) =>
+      resource(template, "AWS::Lambda::Function", id).Properties["ReservedConcurrentExecutions"];
+    expect(reserved("EnginemainLifecycle")).toBe(1);
+    expect(reserved("FleetmainRollout")).toBe(undefined);
+  });
+});
+
+describe("schedule", () => {
+  test("ticks each minute and tries nothing again", () => {
+    const { Properties } = resource(template, "AWS::Scheduler::Schedule");
+    expect(plain(Properties)).toMatchObject({
+      ScheduleExpression: "rate(1 minute)",
+      FlexibleTimeWindow: { Mode: "OFF" },
+      State: "ENABLED",
+      Target: {
+        Arn: "<EnginemainLifecycleFunction.Arn>",
+        RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
+      },
+    });
+  });
+
+  test("Lambda tries a failed tick not again either", () => {
+    expect(plain(resource(template, "AWS::Lambda::EventInvokeConfig").Properties)).toEqual({
+      FunctionName: "<EnginemainLifecycleFunction>",
+      MaximumEventAgeInSeconds: 60,
+      MaximumRetryAttempts: 0,
+      Qualifier: "$LATEST",
+    });
+  });
+
+  test("every five minutes, where the settings say so", () => {
+    const { Properties } = resource(
+      synthesise({ engineUrl, scheduleMinutes: 5 }),
+      "AWS::Scheduler::Schedule",
+    );
+    expect(Properties["ScheduleExpression"]).toBe("rate(5 minutes)");
+  });
+});
+
+function environment(stack: Template, id: string): Record<string, unknown> {
+  const { Environment } = plain(resource(stack, "AWS::Lambda::Function", id).Properties) as {
+    Environment: { Variables: Record<string, unknown> };
+  };
+  return Environment.Variables;
+}

@@ -1,0 +1,250 @@
+import { describe, expect, test } from "vitest";
+import { decodeSettings } from "../../lib/settings.ts";
+import { SettingsError } from "../../lib/settings-error.ts";
+
+const engineUrl = "http://10.0.0.7:10086";
+
+function faultsOf(context: Record<string, unknown>): readonly string[] {
+  try {
+    decodeSettings(context);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe("defaults", () => {
+  test("an engine's address is enough", () => {
+    expect(decodeSettings({ engineUrl })).toEqual({
+      stackName: "Sortie",
+      engines: { main: { url: engineUrl } },
+      fleets: {
+        main: {
+          engine: "main",
+          agent: "math",
+          maxEpisodes: 50,
+          episodesPerInvocation: 10,
+          maxAttempts: 3,
+          discardEpisodeTimeoutSeconds: 240,
+          timeoutSeconds: 900,
+          memoryMb: 512,
+          claimWaitSeconds: 120,
+          minEpisodeSeconds: 30,
+          settleMarginSeconds: 20,
+          allowUnusualRewards: false,
+          batchWindowSeconds: 0,
+        },
+      },
+      deployment: {
+        retain: true,
+        logRetentionDays: 30,
+        snapshotTtlDays: 30,
+        rolloutTtlDays: 30,
+        scheduleMinutes: 1,
+        messageRetentionDays: 14,
+        visibilityMarginSeconds: 60,
+        maxReceiveCount: 1000,
+      },
+    });
+  });
+
+  test("a fleet's key at the top level is the default of all fleets, and a fleet's own key wins", () => {
+    const { fleets } = decodeSettings({
+      engineUrl,
+      timeoutSeconds: 300,
+      memoryMb: 1024,
+      fleets: { plain: {}, big: { memoryMb: 2048 } },
+    });
+    expect(fleets["plain"]).toMatchObject({ timeoutSeconds: 300, memoryMb: 1024 });
+    expect(fleets["big"]).toMatchObject({ timeoutSeconds: 300, memoryMb: 2048 });
+  });
+
+  test("a fleet without an engine works on the only one", () => {
+    const { fleets } = decodeSettings({ engines: { gpu7: { url: engineUrl } } });
+    expect(fleets["main"]?.engine).toBe("gpu7");
+  });
+
+  test("a throttle's ratio is the reference's 1.5", () => {
+    const { fleets } = decodeSettings({ engineUrl, throttle: { batchSize: 8, repeats: 4 } });
+    expect(fleets["main"]?.throttle).toEqual({ ratio: 1.5, batchSize: 8, repeats: 4 });
+  });
+});
+
+describe("from the command line", () => {
+  test("numbers, booleans and objects come as text", () => {
+    const settings = decodeSettings({
+      engineUrl,
+      timeoutSeconds: "300",
+      retain: "false",
+      fleets: '{"hard": {"maxEpisodes": 20}}',
+    });
+    expect(settings.deployment.retain).toBe(false);
+    expect(settings.fleets["hard"]).toMatchObject({ timeoutSeconds: 300, maxEpisodes: 20 });
+  });
+
+  test("a number of another kind of text is refused", () => {
+    expect(faultsOf({ engineUrl, timeoutSeconds: "5 min" })).toEqual([
+      `timeoutSeconds: expected a whole number from 1 to 900 (Lambda's limit), found "5 min"`,
+    ]);
+  });
+
+  test("JSON that is broken is shown", () => {
+    expect(faultsOf({ engineUrl, fleets: "{main: {}}" })).toEqual([
+      `fleets: expected an object of fleets by name, found "{main: {}}"`,
+    ]);
+  });
+
+  test("a stack's name may look like anything but a number", () => {
+    expect(decodeSettings({ engineUrl, stackName: "null" }).stackName).toBe("null");
+    expect(faultsOf({ engineUrl, stackName: "7" })).toEqual([
+      `stackName: expected a letter, then up to 127 letters, digits and hyphens, found "7"`,
+    ]);
+  });
+
+  test("what the CDK keeps in the context is none of our settings", () => {
+    const cdk = {
+      "@aws-cdk/core:target-partitions": ["aws"],
+      "aws:cdk:enable-path-metadata": true,
+      "availability-zones:account=1:region=eu-west-1": ["a"],
+      "acknowledged-issue-numbers": [1],
+      "cli-telemetry": false,
+      "tree-metadata": false,
+    };
+    expect(faultsOf({ engineUrl, ...cdk })).toEqual([]);
+  });
+});
+
+describe("faults", () => {
+  test("every one is reported at once, those of several keys together included", () => {
+    const faults = faultsOf({
+      engineUlr: engineUrl,
+      memoryMb: 64,
+      messageRetentionDays: 15,
+      fleets: { main: { maxEpisode: 5, timeoutSeconds: 40 }, "Hard Ones": {} },
+    });
+    expect(faults).toEqual([
+      `memoryMb: expected a whole number from 128 to 10240 (Lambda's limits), found 64`,
+      `messageRetentionDays: expected a whole number from 1 to 14 (SQS's limit), found 15`,
+      "fleets.main.maxEpisode: there is no such setting; did you mean maxEpisodes?",
+      `fleets.Hard Ones: expected a name of 1 to 32 characters from a-z, 0-9 and -; rename it, found "Hard Ones"`,
+      "engineUlr: there is no such setting; did you mean engineUrl?",
+      "engineUrl: expected the engine's address, found nothing: add -c engineUrl=http://<host>:10086",
+      "fleets.main.timeoutSeconds: expected more than minEpisodeSeconds + settleMarginSeconds (50), " +
+        "or no episode is ever claimed, found 40: raise it or lower those",
+    ]);
+  });
+
+  test("the message has one line per fault", () => {
+    const decode = () => decodeSettings({ engineUrl, memoryMb: 1, maxAttempts: 0 });
+    expect(decode).toThrow(
+      "The settings need a change:\n" +
+        "  - maxAttempts: expected a whole number from 1 to 100, found 0\n" +
+        "  - memoryMb: expected a whole number from 128 to 10240 (Lambda's limits), found 1",
+    );
+  });
+
+  test("an unknown key without a likeness gets the list", () => {
+    expect(faultsOf({ engines: { main: { url: engineUrl, zone: "a" } } })).toEqual([
+      "engines.main.zone: there is no such setting; expected one of url",
+    ]);
+  });
+
+  test("a deployment's key in a fleet is sent to the top level", () => {
+    expect(faultsOf({ engineUrl, fleets: { main: { retain: false } } })).toEqual([
+      "fleets.main.retain: this setting is for all fleets: move it to the top level",
+    ]);
+  });
+
+  test("a throttle needs its batch and repeats", () => {
+    expect(faultsOf({ engineUrl, throttle: { ratio: -1, repeats: 4 } })).toEqual([
+      "throttle.ratio: expected a number of at least 0, found -1",
+      "throttle.batchSize: expected a whole number from 1 to 1000000, found nothing",
+    ]);
+  });
+
+  test("no fleet at all is none", () => {
+    expect(faultsOf({ engineUrl, fleets: {} })).toEqual(["fleets: expected at least one fleet, found {}"]);
+  });
+
+  test("only periods that CloudWatch has", () => {
+    const [fault] = faultsOf({ engineUrl, logRetentionDays: 31 });
+    expect(fault).toMatch(
+      /^logRetentionDays: expected one of CloudWatch's periods \(1, 3, 5, .*\), found 31$/,
+    );
+  });
+});
+
+describe("engines", () => {
+  test.each(["10.0.0.7:10086", "ftp://10.0.0.7", "engine"])("%s is no address", (url) => {
+    expect(faultsOf({ engineUrl: url })).toEqual([
+      `engineUrl: expected a URL such as http://10.0.0.7:10086, found "${url}"`,
+    ]);
+  });
+
+  test("a password in the address is refused and not repeated", () => {
+    expect(faultsOf({ engineUrl: "http://me:hunter2@10.0.0.7" })).toEqual([
+      "engineUrl: expected a URL without a user name or password, which everybody could read in the template, " +
+        `found "http://***@10.0.0.7"`,
+    ]);
+  });
+
+  test("the short form and the list exclude each other", () => {
+    expect(faultsOf({ engineUrl, engines: { main: { url: engineUrl } } })).toEqual([
+      "engineUrl: this is short for engines.main.url, and there are engines too: move it there",
+    ]);
+  });
+
+  test("of several engines a fleet names one that there is", () => {
+    const engines = { a: { url: engineUrl }, b: { url: engineUrl } };
+    expect(faultsOf({ engines, fleets: { x: { engine: "b" }, y: { engine: "c" }, z: {} } })).toEqual([
+      `fleets.y.engine: expected one of the engines (a, b), found "c"`,
+      `fleets.z.engine: expected one of the engines (a, b), found "main"`,
+    ]);
+  });
+});
+
+describe("limits", () => {
+  test("more than 1000 invocations at once", () => {
+    expect(faultsOf({ engineUrl, maxEpisodes: 20_001 })).toEqual([
+      "maxEpisodes: 20001 at 10 per invocation need 2001 invocations at once, and an event source has 1000 at most: " +
+        "raise episodesPerInvocation to 21 or lower maxEpisodes to 10000",
+    ]);
+  });
+
+  test("a batch above 10 needs a window", () => {
+    expect(faultsOf({ engineUrl, episodesPerInvocation: 25 })).toEqual([
+      "batchWindowSeconds: expected at least 1, because a batch of 25 is larger than 10, found 0: " +
+        "set it to 1 or lower episodesPerInvocation to 10",
+    ]);
+    expect(faultsOf({ engineUrl, episodesPerInvocation: 25, batchWindowSeconds: 1 })).toEqual([]);
+  });
+
+  test("a message never outlives what is known about its rollout", () => {
+    expect(faultsOf({ engineUrl, rolloutTtlDays: 14 })).toEqual([
+      "rolloutTtlDays: expected more than messageRetentionDays (14), or a message outlives what is known about its " +
+        "rollout and runs again, found 14: raise it to 15",
+    ]);
+  });
+});
+
+describe("agents", () => {
+  test("a name that no shipped agent has", () => {
+    const [fault] = faultsOf({ engineUrl, agent: "maths" });
+    expect(fault).toMatch(
+      /^agent: expected a shipped agent \(.*\bmath\b.*\) or the path of a file such as .*, found "maths"$/,
+    );
+  });
+
+  test("a path from the current directory", () => {
+    expect(faultsOf({ engineUrl, agent: "./agents/math.ts" })).toEqual([]);
+    const [fault] = faultsOf({ engineUrl, agent: "./agents/nowhere.ts" });
+    expect(fault).toMatch(/^agent: expected a file at .*nowhere\.ts, found none: correct the path$/);
+  });
+
+  test("a file of another language", () => {
+    expect(faultsOf({ engineUrl, agent: "./agent.py" })).toEqual([
+      `agent: expected a name or the path of a .ts or .js file, found "./agent.py"`,
+    ]);
+  });
+});
