@@ -1,0 +1,16 @@
+/** Where Sortie's client does not do what the reference client did. The reasons stand in docs/deviations.md. */
+export const deviations = {
+  "client-uuid": "each attempt claims as <fleet id>/<attempt id>, not one uuid per process",
+  "bounded-waiting": "waiting ends at a given time, as the outcome waited-out",
+  "offline-is-waiting": "an engine that is OFFLINE is waited for, and raises nothing",
+  "unclear-claims": "a claim whose answer was lost is cleared up before the next one",
+  "declare-client-active": "end and abort say declare_client_active: false",
+  "settle-timeouts": "end and abort may take 330 s, not 30 s",
+  "failures-are-reported": "where the reference logs a failure and goes on with a default, the call throws",
+  "get-retry": "a GET that failed is tried once more",
+  "http1-fresh-sockets": "HTTP/1.1, and new connections after a 5xx or a pause instead of a new client",
+  "fault-hour-limit": "the wait limit is not swallowed",
+  "fault-empty-record": "a refused claim leaves no expiry behind",
+  "fault-endless-retry": "what can never succeed is not tried for ever",
+} as const satisfies Record<string, string>;
+export type Deviation = keyof typeof deviations;
