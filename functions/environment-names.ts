@@ -20,6 +20,8 @@ export const rolloutVariables = {
   rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
   /** Absent: no grace, stragglers run to their deadline. */
   stragglerGraceSeconds: "SORTIE_STRAGGLER_GRACE_SECONDS",
+  /** How often a living invocation says so in the table. */
+  heartbeatSeconds: "SORTIE_HEARTBEAT_SECONDS",
   /** JSON `{"ratio": number, "batchSize": number, "repeats": number}`. Absent: no throttle. */
   throttle: "SORTIE_THROTTLE",
 } as const;
@@ -33,6 +35,8 @@ export const lifecycleVariables = {
   fleets: "SORTIE_FLEETS",
   snapshotTtlDays: "SORTIE_SNAPSHOT_TTL_DAYS",
   rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
+  /** Between two sweeps of one tick, while episodes are open; a tick makes two. */
+  sweepIntervalSeconds: "SORTIE_SWEEP_INTERVAL_SECONDS",
 } as const;
 
 /** One entry of `lifecycleVariables.fleets`. */
@@ -40,4 +44,5 @@ export interface FleetVariable {
   readonly name: string;
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
+  readonly maxAttempts: number;
 }

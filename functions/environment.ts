@@ -25,10 +25,13 @@ const rolloutSchema = z.object({
   allowUnusualRewards: flag,
   rolloutTtlDays: positive,
   stragglerGraceSeconds: positive.optional(),
+  heartbeatSeconds: positive.default(60),
 });
 export type RolloutEnvironment = z.infer<typeof rolloutSchema>;
 
-const fleets = z.array(z.object({ name: nonEmpty, queueUrl: url, deadLetterQueueUrl: url }));
+const fleets = z.array(
+  z.object({ name: nonEmpty, queueUrl: url, deadLetterQueueUrl: url, maxAttempts: whole.min(1) }),
+);
 const lifecycleSchema = z.object({
   engine: nonEmpty,
   engineUrl: url,
@@ -46,6 +49,7 @@ const lifecycleSchema = z.object({
     .pipe(fleets),
   snapshotTtlDays: positive,
   rolloutTtlDays: positive,
+  sweepIntervalSeconds: z.coerce.number().min(0).default(30),
 });
 export type LifecycleEnvironment = z.infer<typeof lifecycleSchema>;
 

@@ -1,25 +1,35 @@
 /** The lifecycle function's handler: the schedule calls it once a minute, one at a time. */
 import type { Context } from "aws-lambda";
 import { createEngine } from "./adapters/engine/index.ts";
-import { createQueueClient } from "./adapters/queue/client.ts";
+import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
 import { readDepth } from "./adapters/queue/depth.ts";
 import { createTableClient } from "./adapters/table/client.ts";
+import { createGateStore } from "./adapters/table/gate.ts";
+import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createLifecycleStore } from "./adapters/table/lifecycle.ts";
-import { type FleetQueue, tick } from "./core/tick.ts";
+import { createRolloutStore } from "./adapters/table/rollouts.ts";
+import { FleetGate } from "./core/gate.ts";
+import type { Log } from "./core/ports.ts";
+import type { SweptFleet } from "./core/sweep.ts";
+import type { FleetQueue } from "./core/take-snapshot.ts";
+import { tick } from "./core/tick.ts";
 import { readLifecycleEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
+import { createMeter, publishSnapshot } from "./meter.ts";
 import { systemClock as clock } from "./system-clock.ts";
 
 const environment = readLifecycleEnvironment(process.env);
 const engine = createEngine({ url: environment.engineUrl, clock });
 const queues = createQueueClient();
-const store = createLifecycleStore({
-  client: createTableClient(),
-  table: environment.table,
-  snapshotTtlDays: environment.snapshotTtlDays,
-});
+const table = { client: createTableClient(), table: environment.table };
+const store = createLifecycleStore({ ...table, snapshotTtlDays: environment.snapshotTtlDays });
+const rollouts = createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays });
+const invocations = createInvocationStore(table);
+const gates = createGateStore(table);
+
 const fleets: FleetQueue[] = environment.fleets.map(({ name, queueUrl, deadLetterQueueUrl }) => ({
   name,
+  gate: () => gates.read(name),
   depths: async () => {
     const [queue, dead] = await Promise.all([
       readDepth(queues, queueUrl),
@@ -29,8 +39,40 @@ const fleets: FleetQueue[] = environment.fleets.map(({ name, queueUrl, deadLette
   },
 }));
 
-export async function handler(_event: unknown, context: Context): Promise<{ at: string; status: string }> {
+export async function handler(_event: unknown, context: Context): Promise<{ at?: string; status?: string }> {
   const log = createLog({ engine: environment.engine, invocation: context.awsRequestId });
-  const snapshot = await tick({ clock, engine, store, fleets, log }, environment.engine);
-  return { at: snapshot.at, status: snapshot.status.engine_status };
+  const snapshot = await tick(
+    {
+      clock,
+      log,
+      sweep: {
+        clock,
+        log,
+        random: Math.random,
+        engine,
+        rollouts,
+        invocations,
+        index: store,
+        fleets: sweptFleets(log),
+      },
+      snapshot: { clock, log, engine, store, fleets },
+    },
+    environment,
+  );
+  if (snapshot) publishSnapshot(snapshot);
+  return snapshot ? { at: snapshot.at, status: snapshot.status.engine_status } : {};
+}
+
+function sweptFleets(log: Log): ReadonlyMap<string, SweptFleet> {
+  return new Map(
+    environment.fleets.map((fleet) => [
+      fleet.name,
+      {
+        limits: { fleet: fleet.name, maxAttempts: fleet.maxAttempts },
+        meter: createMeter(fleet.name),
+        gate: new FleetGate({ clock, log, gates }, fleet.name),
+        queue: createQueue({ client: queues, ...fleet }),
+      },
+    ]),
+  );
 }

@@ -1,10 +1,15 @@
+/** Structured log lines through Powertools: one JSON object each, with the invocation's context in every line. */
+import { Logger } from "@aws-lambda-powertools/logger";
 import { redact } from "./core/errors.ts";
 import type { Log } from "./core/ports.ts";
 
-/** Structured log lines, one JSON object each, with the context in every line. */
+/** No key leaves the process in a log line, whoever put it there. */
+const logger = new Logger({
+  serviceName: "sortie",
+  jsonReplacerFn: (_key, value: unknown) => (typeof value === "string" ? redact(value) : value),
+});
+
 export function createLog(context: Record<string, unknown>): Log {
-  return (level, message, facts) => {
-    const line = { time: new Date().toISOString(), level, message, ...context, ...facts };
-    process.stdout.write(`${redact(JSON.stringify(line))}\n`);
-  };
+  const child = logger.createChild({ persistentKeys: context });
+  return (level, message, facts) => child[level](message, facts ?? {});
 }

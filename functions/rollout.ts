@@ -4,12 +4,15 @@ import agent from "#agent";
 import { createChat, createEngine, installFetch } from "./adapters/engine/index.ts";
 import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
 import { createTableClient } from "./adapters/table/client.ts";
+import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
 import { runBatch } from "./core/batch.ts";
+import { FleetGate } from "./core/gate.ts";
 import type { Ports, QueueRecord } from "./core/ports.ts";
 import { fleetLimits, readRolloutEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
+import { createMeter } from "./meter.ts";
 import { systemClock as clock } from "./system-clock.ts";
 
 const environment = readRolloutEnvironment(process.env);
@@ -18,13 +21,15 @@ const table = { client: createTableClient(), table: environment.table };
 // An agent's own library must not cut a model call that is silent for minutes.
 installFetch();
 
-const shared: Omit<Ports, "log"> = {
+const gates = createGateStore(table);
+const shared: Omit<Ports, "log" | "gate"> = {
   clock,
   random: Math.random,
   engine: createEngine({ url: environment.engineUrl, clock }),
   rollouts: createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   invocations: createInvocationStore(table),
   queue: createQueue({ client: createQueueClient(), ...environment }),
+  meter: createMeter(limits.fleet),
   agents: { agent, start: (grant) => createChat(grant) },
 };
 
@@ -36,12 +41,13 @@ const nextSerial = () => {
 
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const log = createLog({ fleet: limits.fleet, invocation: context.awsRequestId });
+  const gate = new FleetGate({ clock, log, gates }, limits.fleet);
   const batch = {
     id: context.awsRequestId,
     endsAt: clock.now() + context.getRemainingTimeInMillis(),
     nextSerial,
   };
-  const back = await runBatch(event.Records.map(queueRecord), batch, { ...shared, log }, limits);
+  const back = await runBatch(event.Records.map(queueRecord), batch, { ...shared, log, gate }, limits);
   return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
 }
 

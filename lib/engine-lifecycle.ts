@@ -62,6 +62,7 @@ export class EngineLifecycle extends Construct {
         name: fleet.fleetName,
         queueUrl: fleet.queue.queueUrl,
         deadLetterQueueUrl: fleet.deadLetterQueue.queueUrl,
+        maxAttempts: fleet.settings.maxAttempts,
       }),
     );
     return {

@@ -2,11 +2,8 @@
 import { describeError } from "./errors.ts";
 import type { FleetLimits, Ports, QueueRecord } from "./ports.ts";
 import { type Disposition, type RunningInvocation, runRollout } from "./rollout.ts";
+import { isAlive, keepSayingAlive, lifeSign } from "./signs-of-life.ts";
 import { EngineWatch } from "./watch.ts";
-
-/** How often a living invocation says so, and for how long it may be silent before it counts as dead. */
-export const HEARTBEAT_MS = 60_000;
-export const SILENCE_MS = 75_000;
 
 export interface BatchInvocation {
   readonly id: string;
@@ -27,10 +24,15 @@ export async function runBatch(
 ): Promise<string[]> {
   const stop = new AbortController();
   const watch = new EngineWatch(ports, limits.stragglerGraceSeconds);
-  const invocation = { ...batch, watch, isAlive: (id: string) => isAlive(ports, batch.id, id) };
+  const invocation = {
+    ...batch,
+    watch,
+    isAlive: async (id: string) => id === batch.id || (await isAlive(ports, id, ports.clock.now())),
+  };
+  const self = { id: batch.id, fleet: limits.fleet, endsAt: batch.endsAt };
   try {
-    await sayAlive(ports, batch, limits);
-    void keepSayingAlive(ports, batch, limits, stop.signal);
+    await ports.invocations.alive(lifeSign(self, ports.clock.now(), limits.heartbeatSeconds));
+    void keepSayingAlive(ports, self, limits.heartbeatSeconds, stop.signal);
     const back = await Promise.all(records.map((record) => dispatch(record, invocation, ports, limits)));
     return back.filter((id) => id !== undefined);
   } catch (error) {
@@ -41,38 +43,6 @@ export async function runBatch(
     watch.stop();
     stop.abort();
     await ports.invocations.done(batch.id).catch(() => undefined);
-  }
-}
-
-async function isAlive(ports: Ports, self: string, id: string): Promise<boolean> {
-  if (id === self) return true;
-  const invocation = await ports.invocations.read(id);
-  if (!invocation) return false;
-  const now = ports.clock.now();
-  return now < invocation.alive_at + SILENCE_MS && now < invocation.ends_at;
-}
-
-async function sayAlive(ports: Ports, batch: BatchInvocation, limits: FleetLimits): Promise<void> {
-  await ports.invocations.alive({
-    id: batch.id,
-    fleet: limits.fleet,
-    alive_at: ports.clock.now(),
-    ends_at: batch.endsAt,
-  });
-}
-
-async function keepSayingAlive(
-  ports: Ports,
-  batch: BatchInvocation,
-  limits: FleetLimits,
-  signal: AbortSignal,
-): Promise<void> {
-  for (;;) {
-    await ports.clock.sleep(HEARTBEAT_MS, signal).catch(() => undefined);
-    if (signal.aborted) return;
-    await sayAlive(ports, batch, limits).catch((error) =>
-      ports.log("warn", "heartbeat failed", { error: describeError(error) }),
-    );
   }
 }
 

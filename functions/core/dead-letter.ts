@@ -39,13 +39,12 @@ export function deadLetter(record: QueueRecord, facts: DeathFacts, now: number):
   const own = Object.entries(record.attributes).filter(([name]) => !isLetterAttribute(name));
   let room = MESSAGE_LIMIT_BYTES - bytes(record.body);
   const attributes: Record<string, string> = {};
-  for (const [name, value] of [...wanted.filter(([, text]) => text !== ""), ...own].slice(
-    0,
-    MOST_ATTRIBUTES,
-  )) {
+  let free = MOST_ATTRIBUTES;
+  for (const [name, value] of [...wanted.filter(([, text]) => text !== ""), ...own]) {
     const size = bytes(name) + bytes("String") + bytes(value);
-    if (size > room) continue;
+    if (size > room || free === 0) continue;
     room -= size;
+    free -= 1;
     attributes[name] = value;
   }
   return { body: record.body, attributes };

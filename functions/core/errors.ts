@@ -77,11 +77,27 @@ export class SettingsError extends SortieError {
 
 /** The words of anything that was thrown, bounded so that it fits a table item or a message attribute. */
 export function describeError(error: unknown, limit = 1000): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return redact(text).slice(0, limit);
+  return shorten(redact(wordsOf(error)), limit);
 }
+
+function wordsOf(error: unknown): string {
+  try {
+    return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  } catch {
+    // Anything can be thrown, also what has no words: an object without a prototype, a getter that throws.
+    return "an error that cannot be put into words";
+  }
+}
+
+/** At most `limit` characters, none of them half of one: the table and the queue hold UTF-8 only. */
+export function shorten(text: string, limit: number): string {
+  return text.slice(0, limit).toWellFormed();
+}
+
+/** A key begins a word, so that a `task-2024` is none; the `n` of an escaped `\n` before it belongs to no word. */
+const KEY = /(?:(?<!\w)|(?<=\\[a-z])|(?=sk-ajet-))sk-[\w-]{4,}[\w+/=]*/g;
 
 /** Episode keys and bearer tokens, wherever a text carries them. */
 export function redact(text: string): string {
-  return text.replace(/sk-[\w-]{4,}[\w+/=]*/g, "sk-***").replace(/(bearer\s+)\S+/gi, "$1***");
+  return text.replace(KEY, "sk-***").replace(/(bearer\s+)\S+/gi, "$1***");
 }

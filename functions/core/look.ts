@@ -26,7 +26,7 @@ export function lookFor(
   pool: PoolInformation,
   now: number,
 ): Sight {
-  const running = pool.running_episode_details?.[attempt.episode];
+  const running = own(pool.running_episode_details, attempt.episode);
   const sameBatch = isRolling(pool.engine_status) && pool.global_step === attempt.global_step;
   if (running && isRolling(pool.engine_status)) {
     if (running.client_uuid === names.clientUuid) return "ours";
@@ -37,6 +37,11 @@ export function lookFor(
   if (!sameBatch) return "past";
   const goneFor = attempt.gone_since === undefined ? 0 : now - attempt.gone_since;
   return goneFor >= POOL_LAG_MS ? "lost" : "gone";
+}
+
+/** A task may be called `constructor`. */
+function own<Value>(entries: Record<string, Value> | null, name: string): Value | undefined {
+  return entries !== null && Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
 /**
@@ -52,7 +57,7 @@ function endedSight(
 ): Sight | undefined {
   const clients = pool.completed_tasks_client_uuids;
   if (Object.values(clients).some((uuids) => uuids.includes(names.clientUuid))) return "ended";
-  if (!pool.completed_tasks_details[names.taskId]?.includes(attempt.episode)) return undefined;
+  if (!own(pool.completed_tasks_details, names.taskId)?.includes(attempt.episode)) return undefined;
   if (Object.keys(clients).length > 0) return "lost";
   const idle = now - (attempt.result_at ?? attempt.claimed_at);
   return idle < attempt.discard_timeout * 1000 ? "ended" : "past";

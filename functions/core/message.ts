@@ -1,6 +1,6 @@
 /** From the body of a queue message to the rollout that it asks for. */
 import * as z from "zod";
-import { InvalidMessageError } from "./errors.ts";
+import { InvalidMessageError, redact, shorten } from "./errors.ts";
 import { type EpisodeType, type Task, taskSchema } from "./protocol.ts";
 
 /** One queued wish to run a task once. */
@@ -48,13 +48,21 @@ export function decodeMessage(body: string, messageId: string): Rollout {
 function parseObject(body: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(body, (_key, part) => (typeof part === "string" ? part.toWellFormed() : part));
+    value = JSON.parse(body, (_key, part) => wellFormed(part));
   } catch (error) {
     throw new InvalidMessageError(`expected a task as JSON, found ${quote(body)} (${(error as Error).name})`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new InvalidMessageError(`expected a JSON object with a task, found ${quote(body)}`);
   return value as Record<string, unknown>;
+}
+
+/** One part of a JSON value, whose own parts are well-formed already. */
+export function wellFormed(part: unknown): unknown {
+  if (typeof part === "string") return part.toWellFormed();
+  if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
+  if (Object.keys(part).every((name) => name.isWellFormed())) return part;
+  return Object.fromEntries(Object.entries(part).map(([name, value]) => [name.toWellFormed(), value]));
 }
 
 function decodeEnvelope(value: unknown, wrapped: boolean): z.infer<typeof envelopeSchema> {
@@ -64,10 +72,10 @@ function decodeEnvelope(value: unknown, wrapped: boolean): z.infer<typeof envelo
     const path = wrapped ? issue.path : issue.path.slice(1);
     return `${path.join(".") || "message"}: ${issue.message}`;
   });
-  throw new InvalidMessageError(`not a rollout: ${faults.slice(0, 10).join("; ")}`);
+  throw new InvalidMessageError(shorten(`not a rollout: ${faults.slice(0, 10).join("; ")}`, 1000));
 }
 
 function quote(text: string): string {
-  const shown = text.slice(0, 40).toWellFormed();
+  const shown = redact(shorten(text, 40));
   return text.length > 40 ? `${JSON.stringify(shown)}… (${text.length} characters)` : JSON.stringify(shown);
 }

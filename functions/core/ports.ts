@@ -2,6 +2,9 @@
 import type { Agent } from "./agent.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Engine } from "./engine.ts";
+import type { Passage } from "./gate.ts";
+import type { EpisodeType } from "./protocol.ts";
+import type { Reason } from "./reasons.ts";
 import type { RolloutItem } from "./rollout-item.ts";
 
 /** `moved` the write took place; otherwise the item that stands there instead. */
@@ -14,12 +17,14 @@ export interface RolloutStore {
   move(left: RolloutItem | undefined, next: RolloutItem): Promise<Moved>;
 }
 
-/** A running invocation, as the table knows it: silent for longer than `SILENCE_MS` means dead. */
+/** A running invocation, as the table knows it. */
 export interface Invocation {
   readonly id: string;
   readonly fleet: string;
   /** Unix ms when it last said that it lives. */
   readonly alive_at: number;
+  /** Unix ms from when on its silence means that it is dead. */
+  readonly silent_at: number;
   /** Unix ms when the function's time is up. */
   readonly ends_at: number;
 }
@@ -66,6 +71,7 @@ export interface FleetLimits {
   readonly settleMarginSeconds: number;
   readonly allowUnusualRewards: boolean;
   readonly stragglerGraceSeconds: number | undefined;
+  readonly heartbeatSeconds: number;
 }
 
 export interface Ports {
@@ -77,7 +83,32 @@ export interface Ports {
   readonly queue: Queue;
   readonly agents: AgentRunner;
   readonly log: Log;
+  readonly gate: Gate;
+  readonly meter: Meter;
 }
+
+/** Metrics; no prompt and no key among them. */
+export interface Meter {
+  /** How an attempt ended; the reward of an ended one, if it is a number. */
+  attempt(facts: {
+    reason: Reason;
+    episodeType: EpisodeType;
+    reward: number | undefined;
+    milliseconds: number;
+  }): void;
+}
+
+/** What is told how each attempt of a fleet ended; see `FleetGate`. */
+export interface Gate {
+  /** While attempts fail one after another, a further failure costs its rollout nothing. */
+  readonly tripped: boolean;
+  note(reason: Reason): Promise<void>;
+  pass(): Promise<Passage>;
+}
+
+/** What it takes to settle an episode. */
+export type SettlePorts = Pick<Ports, "clock" | "random" | "log" | "engine" | "rollouts" | "gate" | "meter">;
+export type SettleLimits = Pick<FleetLimits, "fleet" | "maxAttempts">;
 
 /** Gives an agent its episode: the model's client, and the count of its calls. */
 export interface AgentRunner {

@@ -5,7 +5,7 @@
 import { clientUuid } from "./client-uuid.ts";
 import { EngineError } from "./errors.ts";
 import { lookFor, POOL_LAG_MS, type Sight } from "./look.ts";
-import type { FleetLimits, Ports } from "./ports.ts";
+import type { SettleLimits, SettlePorts } from "./ports.ts";
 import type { Reason } from "./reasons.ts";
 import type { OpenRolloutItem } from "./rollout-item.ts";
 
@@ -29,8 +29,8 @@ interface Reporting {
 }
 
 export async function report(
-  ports: Ports,
-  limits: FleetLimits,
+  ports: SettlePorts,
+  limits: SettleLimits,
   item: OpenRolloutItem,
   options: { until: number; resumed: boolean },
 ): Promise<Reported> {
@@ -54,7 +54,11 @@ export async function report(
   }
 }
 
-async function sendEnd(ports: Ports, limits: FleetLimits, state: Reporting): Promise<Reported | "look"> {
+async function sendEnd(
+  ports: SettlePorts,
+  limits: SettleLimits,
+  state: Reporting,
+): Promise<Reported | "look"> {
   const { attempt, task_id } = state.item;
   const output = attempt.result;
   if (!output) return { decided: true, reason: "crashed", detail: "no result was stored" };
@@ -93,8 +97,8 @@ function afterFailedEnd(error: EngineError, state: Reporting): Reported | "look"
 
 /** Looks until the episode's fate is clear, or is still ours and the end never arrived. */
 async function lookUntilClear(
-  ports: Ports,
-  limits: FleetLimits,
+  ports: SettlePorts,
+  limits: SettleLimits,
   state: Reporting,
 ): Promise<Reported | "send"> {
   let oursSeen = 0;
@@ -124,7 +128,11 @@ function verdictOf(sight: Sight | "unreadable", state: Reporting, now: number): 
   return { decided: true, reason: "unknown", detail: "the engine has left the batch and shows no end" };
 }
 
-async function look(ports: Ports, limits: FleetLimits, state: Reporting): Promise<Sight | "unreadable"> {
+async function look(
+  ports: SettlePorts,
+  limits: SettleLimits,
+  state: Reporting,
+): Promise<Sight | "unreadable"> {
   const { item } = state;
   const names = { clientUuid: clientUuid(limits.fleet, item.attempt.id), taskId: item.task_id };
   try {
@@ -142,7 +150,7 @@ async function look(ports: Ports, limits: FleetLimits, state: Reporting): Promis
   }
 }
 
-async function pause(ports: Ports, until: number): Promise<boolean> {
+async function pause(ports: SettlePorts, until: number): Promise<boolean> {
   if (ports.clock.now() + LOOK_INTERVAL_MS >= until) return false;
   await ports.clock.sleep(LOOK_INTERVAL_MS);
   return true;

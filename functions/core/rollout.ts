@@ -44,6 +44,8 @@ export async function runRollout(
   const left = await settledSoFar(rollout, invocation, ports, limits);
   if (left && (isFinal(left) || isOpen(left))) return await conclude(left, record, ports, limits);
 
+  const passage = await ports.gate.pass();
+  if (!passage.open) return { done: false, delaySeconds: passage.seconds, because: passage.because };
   const attempt = attemptId(invocation.id, invocation.nextSerial());
   const claim = await claimFor(rollout, attempt, invocation, ports, limits);
   if (claim.kind !== "granted") return waitedOut(claim, record, ports);

@@ -1,8 +1,8 @@
 /** Runs the user's agent under a deadline and an abort signal, and checks what comes out of it. */
-import type { Agent } from "./agent.ts";
+import type { Agent, ChatRequest } from "./agent.ts";
 import type { Clock } from "./clock.ts";
 import { describeError, InvalidOutputError, ModelError } from "./errors.ts";
-import type { Rollout } from "./message.ts";
+import { type Rollout, wellFormed } from "./message.ts";
 import type { AgentRunner, Log } from "./ports.ts";
 import { type EpisodeType, type WorkflowOutput, workflowOutputSchema } from "./protocol.ts";
 import type { Reason } from "./reasons.ts";
@@ -54,7 +54,7 @@ export async function runAgent(
       apiKey: run.grant.openai_api_key,
       signal,
       deadline,
-      chat: model.chat,
+      chat: (request: ChatRequest) => handled(model.chat(request)),
       log: (message: string, facts?: Record<string, unknown>) => run.log("info", message, facts),
     };
     const output = await untilAborted(callAgent(ports.agents.agent, run.rollout, episode), signal);
@@ -87,9 +87,14 @@ async function abortAtDeadline(
   }
 }
 
+/** An agent may leave a call behind: that it is cut off then must not end the process, with all its neighbours. */
+function handled<T>(work: Promise<T>): Promise<T> {
+  work.catch(() => undefined);
+  return work;
+}
+
 /** An agent that ignores its signal is left behind; its late outcome must not become an unhandled rejection. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  work.catch(() => undefined);
   return new Promise<T>((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();
@@ -126,14 +131,16 @@ export function checkOutput(value: unknown, type: EpisodeType, allowUnusual: boo
       `expected a finite number as reward, found ${reward === null ? "null" : "a list"}: the trainer loses a slot ` +
         "over it. Return one number, or set allowUnusualRewards",
     );
+  if ([reward ?? 0].flat().some((number) => !Number.isFinite(Math.fround(number))))
+    throw new InvalidOutputError(
+      "expected a reward that a 32-bit float holds, found a larger one: the trainer would make it infinite",
+    );
   return workflowOutputSchema.parse(asJson(decoded.data));
 }
 
 function asJson(output: WorkflowOutput): unknown {
   try {
-    return JSON.parse(JSON.stringify(output), (_key, part) =>
-      typeof part === "string" ? part.toWellFormed() : part,
-    );
+    return JSON.parse(JSON.stringify(output), (_key, part) => wellFormed(part));
   } catch (error) {
     throw new InvalidOutputError(
       `expected metadata that JSON can carry, found ${describeError(error, 200)}. Return plain objects, arrays, ` +

@@ -3,11 +3,11 @@ import { clientUuid } from "./client-uuid.ts";
 import { EngineError } from "./errors.ts";
 import { lookFor } from "./look.ts";
 import { standing, transition } from "./persist.ts";
-import type { FleetLimits, Ports } from "./ports.ts";
+import type { SettleLimits, SettlePorts } from "./ports.ts";
 import type { Reason } from "./reasons.ts";
 import { report } from "./report.ts";
 import { isOpen, type OpenRolloutItem, type RolloutItem } from "./rollout-item.ts";
-import { closed, failed, goneSince } from "./transitions.ts";
+import { closed, failed, goneSince, lastAttempt } from "./transitions.ts";
 
 /** The item as it now stands, and whether its episode is settled; if not, the sweep or the next delivery goes on. */
 export interface Settled {
@@ -17,8 +17,8 @@ export interface Settled {
 
 /** Reports the stored result and closes the attempt under the reason that comes of it. */
 export async function settleWithResult(
-  ports: Ports,
-  limits: FleetLimits,
+  ports: SettlePorts,
+  limits: SettleLimits,
   item: OpenRolloutItem,
   options: { until: number; resumed: boolean },
 ): Promise<Settled> {
@@ -39,8 +39,8 @@ export async function settleWithResult(
 
 /** As in the reference, an episode past its expiry is aborted instead of ended; unless an end of it was taken. */
 async function settleExpired(
-  ports: Ports,
-  limits: FleetLimits,
+  ports: SettlePorts,
+  limits: SettleLimits,
   item: OpenRolloutItem,
   options: { resumed: boolean },
 ): Promise<Settled> {
@@ -60,8 +60,8 @@ async function settleExpired(
  * where the pool has just shown that this attempt holds it.
  */
 export async function settleWithoutResult(
-  ports: Ports,
-  limits: FleetLimits,
+  ports: SettlePorts,
+  limits: SettleLimits,
   item: OpenRolloutItem,
   reason: Reason,
   detail?: string,
@@ -94,8 +94,8 @@ function pastReason(reason: Reason): Reason {
  * reason, and one that just fell silent under `reason`.
  */
 export async function settleLeftover(
-  ports: Ports,
-  limits: FleetLimits,
+  ports: SettlePorts,
+  limits: SettleLimits,
   item: OpenRolloutItem,
   options: { reason: Reason; until: number },
 ): Promise<Settled> {
@@ -107,15 +107,16 @@ export async function settleLeftover(
 }
 
 async function close(
-  ports: Ports,
-  limits: FleetLimits,
+  ports: SettlePorts,
+  limits: SettleLimits,
   item: OpenRolloutItem,
   reason: Reason,
   detail?: string,
 ): Promise<Settled> {
   let left = item;
   for (;;) {
-    const next = closed(left, { reason, now: ports.clock.now(), maxAttempts: limits.maxAttempts, detail });
+    const end = { reason, now: ports.clock.now(), maxAttempts: limits.maxAttempts, detail };
+    const next = closed(left, { ...end, withoutPenalty: ports.gate.tripped });
     const moved = await transition(ports, left, next);
     const found = standing(moved, left);
     // Somebody else only noted something on this very attempt: its end is still to be written.
@@ -125,12 +126,23 @@ async function close(
       continue;
     }
     logClosed(ports, item, reason, detail, moved.moved);
+    if (moved.moved) await tellClosed(ports, moved.item);
     return { item: found, settled: !stillOpen };
   }
 }
 
+/** Only whoever wrote the end tells of it, so that it counts once. */
+async function tellClosed(ports: SettlePorts, item: RolloutItem): Promise<void> {
+  const last = lastAttempt(item);
+  if (!last) return;
+  const reward = last.reason === "ended" && typeof last.reward === "number" ? last.reward : undefined;
+  const { reason, at, from } = last;
+  ports.meter.attempt({ reason, reward, episodeType: item.episode_type, milliseconds: at - from });
+  await ports.gate.note(reason);
+}
+
 function logClosed(
-  ports: Ports,
+  ports: SettlePorts,
   item: OpenRolloutItem,
   reason: Reason,
   detail: string | undefined,

@@ -12,6 +12,10 @@ const fleetSnapshotSchema = z.object({
   dead_letters: z.number().nullable(),
   /** Claimed episodes whose attempt is not closed. */
   open: z.number(),
+  /** Why the fleet is paused; null where it is not. */
+  paused: z.string().nullable().default(null),
+  /** The circuit, where it is open: attempts failed one after another, and the fleet slows down. */
+  circuit: z.object({ since: z.number(), failures: z.number(), reason: z.string() }).nullable().default(null),
   /** Since the deployment began. */
   totals: totalsSchema,
   reward_mean: z.number().nullable(),
@@ -29,6 +33,10 @@ export const snapshotSchema = z.object({
   pool: poolInformationSchema.nullable(),
   /** What was left out of `pool` because the item would have been too large. */
   reduced: z.array(z.string()).default([]),
+  /** Train rewards that the engine took and its pool has not shown yet. */
+  unconfirmed: z.number().default(0),
+  /** Train rewards that the engine took and its pool never showed. */
+  never_confirmed: z.number().default(0),
   fleets: z.record(z.string(), fleetSnapshotSchema),
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
@@ -46,7 +54,7 @@ const reductions = [
 export function fitSnapshot(snapshot: Snapshot): Snapshot {
   let fitting = snapshot;
   for (const detail of reductions) {
-    if (fitting.pool === null || JSON.stringify(fitting).length <= SNAPSHOT_BYTES) break;
+    if (fitting.pool === null || jsonBytes(fitting) <= SNAPSHOT_BYTES) break;
     const pool: PoolInformation = {
       ...fitting.pool,
       [detail]: detail === "running_episode_details" ? null : {},
@@ -54,4 +62,8 @@ export function fitSnapshot(snapshot: Snapshot): Snapshot {
     fitting = { ...fitting, pool, reduced: [...fitting.reduced, detail] };
   }
   return fitting;
+}
+
+function jsonBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
 }

@@ -1,128 +1,51 @@
-/** One tick of the lifecycle function: look at the engine, sum up the fleets, write the snapshot. */
+/** One tick of the lifecycle function: each part runs even if another fails. */
 import type { Clock } from "./clock.ts";
-import type { Engine } from "./engine.ts";
 import { describeError } from "./errors.ts";
 import type { Log } from "./ports.ts";
-import type { PoolInformation } from "./protocol.ts";
-import { type Depth, type FleetSnapshot, fitSnapshot, type Snapshot } from "./snapshot.ts";
-import {
-  addAttempts,
-  type ChangedRollout,
-  type FleetTotals,
-  noTotals,
-  rewardDeviation,
-  rewardMean,
-  type Totals,
-} from "./totals.ts";
-
-export interface OpenRollout {
-  readonly fleet: string;
-  readonly key: string;
-  readonly invocation: string;
-}
-
-export interface LifecycleStore {
-  openRollouts(engine: string): Promise<OpenRollout[]>;
-  /** Rollouts whose item changed at or after `since` (unix ms), in pages. */
-  changedSince(fleet: string, since: number): AsyncIterable<ChangedRollout[]>;
-  readTotals(fleet: string): Promise<FleetTotals | undefined>;
-  /** False when somebody else has written since. */
-  writeTotals(fleet: string, left: FleetTotals | undefined, next: FleetTotals): Promise<boolean>;
-  writeSnapshot(snapshot: Snapshot): Promise<void>;
-}
-
-export interface FleetQueue {
-  readonly name: string;
-  depths(): Promise<{ queue: Depth; deadLetters: number }>;
-}
+import type { Snapshot } from "./snapshot.ts";
+import { type SweepPorts, type Swept, sweep } from "./sweep.ts";
+import { type SnapshotPorts, takeSnapshot } from "./take-snapshot.ts";
 
 export interface TickPorts {
   readonly clock: Clock;
-  readonly engine: Engine;
-  readonly store: LifecycleStore;
-  readonly fleets: readonly FleetQueue[];
   readonly log: Log;
+  readonly sweep: SweepPorts;
+  readonly snapshot: SnapshotPorts;
 }
 
-/**
- * Attempts that ended so long ago are all to be seen: the index lags behind the table, and a write behind the time
- * that it carries. Younger ones are shown but not yet summed up for good.
- */
-export const SETTLED_MS = 60_000;
+export interface TickOptions {
+  readonly engine: string;
+  readonly sweepIntervalSeconds: number;
+}
 
-export async function tick(ports: TickPorts, engineName: string): Promise<Snapshot> {
-  const status = await ports.engine.status();
-  const pool = await readPool(ports);
-  const open = await ports.store.openRollouts(engineName);
-  const fleets = await Promise.all(
-    ports.fleets.map(async (fleet) => {
-      const mine = open.filter((rollout) => rollout.fleet === fleet.name).length;
-      return [fleet.name, await fleetSnapshot(ports, fleet, mine)] as const;
-    }),
-  );
-  const snapshot = fitSnapshot({
-    v: 1,
-    at: new Date(ports.clock.now()).toISOString(),
-    engine: engineName,
-    status,
-    pool,
-    reduced: [],
-    fleets: Object.fromEntries(fleets),
-  });
-  await ports.store.writeSnapshot(snapshot);
+/** How long one sweep may wait for the engine: the next one goes on where it stopped. */
+const SWEEP_PATIENCE_MS = 25_000;
+
+export async function tick(ports: TickPorts, options: TickOptions): Promise<Snapshot | undefined> {
+  const began = ports.clock.now();
+  await sweepOnce(ports, options);
+  const snapshot = await part(ports, "snapshot", () => takeSnapshot(ports.snapshot, options.engine));
+  // While episodes are open, sweep more often than the schedule ticks: a crash is settled within two minutes.
+  const open = Object.values(snapshot?.fleets ?? {}).reduce((sum, fleet) => sum + fleet.open, 0);
+  if (open > 0 && options.sweepIntervalSeconds > 0) {
+    await ports.clock.sleep(Math.max(0, began + options.sweepIntervalSeconds * 1000 - ports.clock.now()));
+    await sweepOnce(ports, options);
+  }
   return snapshot;
 }
 
-async function readPool(ports: TickPorts): Promise<PoolInformation | null> {
-  return await ports.engine.pool().catch((error) => {
-    ports.log("warn", "pool could not be read", { error: describeError(error, 300) });
-    return null;
-  });
+async function sweepOnce(ports: TickPorts, options: TickOptions): Promise<Swept | undefined> {
+  const until = ports.clock.now() + SWEEP_PATIENCE_MS;
+  const swept = await part(ports, "sweep", () => sweep(ports.sweep, options.engine, until));
+  if (swept && Object.values(swept).some((count) => count > 0)) ports.log("info", "swept", { ...swept });
+  return swept;
 }
 
-async function fleetSnapshot(ports: TickPorts, fleet: FleetQueue, open: number): Promise<FleetSnapshot> {
-  const totals = await sumUp(ports, fleet.name);
-  const depths = await fleet.depths().catch((error) => {
-    ports.log("warn", "queue depths could not be read", {
-      fleet: fleet.name,
-      error: describeError(error, 300),
-    });
+async function part<T>(ports: TickPorts, name: string, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    ports.log("error", `${name} failed`, { error: describeError(error) });
     return undefined;
-  });
-  return {
-    queue: depths?.queue ?? null,
-    dead_letters: depths?.deadLetters ?? null,
-    open,
-    totals,
-    reward_mean: rewardMean(totals),
-    reward_deviation: rewardDeviation(totals),
-  };
-}
-
-/** Moves the fleet's totals on to what is settled, and resolves to them with the youngest attempts added. */
-async function sumUp(ports: TickPorts, fleet: string): Promise<Totals> {
-  const left = await ports.store.readTotals(fleet);
-  const from = left?.as_of ?? 0;
-  const settled = Math.max(from, ports.clock.now() - SETTLED_MS);
-  let totals = left?.totals ?? noTotals();
-  let young = noTotals();
-  for await (const page of ports.store.changedSince(fleet, from)) {
-    for (const rollout of page) {
-      totals = addAttempts(totals, rollout, from, settled);
-      young = addAttempts(young, rollout, settled, Number.POSITIVE_INFINITY);
-    }
   }
-  if (settled > from)
-    await ports.store.writeTotals(fleet, left, { as_of: settled, version: (left?.version ?? 0) + 1, totals });
-  return sum(totals, young);
-}
-
-function sum(a: Totals, b: Totals): Totals {
-  const attempts = { ...a.attempts };
-  for (const [reason, count] of Object.entries(b.attempts) as [keyof typeof attempts, number][])
-    attempts[reason] = (attempts[reason] ?? 0) + count;
-  const added = Object.entries(a).map(([name, value]) =>
-    typeof value === "number" ? [name, value + Number(b[name as keyof Totals])] : [name, attempts],
-  );
-  return Object.fromEntries(added) as Totals;
 }

@@ -2,6 +2,7 @@
  * The transitions of a rollout as pure functions: the item that stands, in; the item that shall stand, out. Writing it
  * is conditional on the item that was left, so a late or doubled attempt changes nothing.
  */
+import { shorten } from "./errors.ts";
 import type { Rollout } from "./message.ts";
 import type { WorkflowOutput } from "./protocol.ts";
 import { type Reason, usesUpAnAttempt } from "./reasons.ts";
@@ -17,6 +18,9 @@ export interface FleetName {
   readonly fleet: string;
   readonly engine: string;
 }
+
+/** Characters of a detail that an item keeps. */
+const DETAIL_LENGTH = 500;
 
 /** A transition leaves the stamp to the writer. */
 export type NextItem = Omit<RolloutItem, "stamp">;
@@ -64,17 +68,24 @@ export function goneSince(item: OpenRolloutItem, now: number): NextItem {
 
 /** Remembers how the attempt failed, where the engine could not be told so. */
 export function failed(item: OpenRolloutItem, reason: Reason, detail: string | undefined): NextItem {
-  const failure = { reason, ...(detail ? { detail: detail.slice(0, 500) } : {}) };
+  const failure = { reason, ...(detail ? { detail: shorten(detail, DETAIL_LENGTH) } : {}) };
   return { ...item, attempt: { ...item.attempt, failure } };
 }
 
 /** The open attempt ends under exactly one reason; the rollout is ended, unknown, dead, or waits for another one. */
 export function closed(
   item: OpenRolloutItem,
-  end: { reason: Reason; now: number; maxAttempts: number; detail?: string | undefined },
+  end: {
+    reason: Reason;
+    now: number;
+    maxAttempts: number;
+    detail?: string | undefined;
+    withoutPenalty?: boolean;
+  },
 ): NextItem {
   const { attempt: _, ...rest } = item;
-  const attempts = item.attempts + (end.reason !== "ended" && usesUpAnAttempt(end.reason) ? 1 : 0);
+  const penalty = end.reason !== "ended" && usesUpAnAttempt(end.reason) && !end.withoutPenalty;
+  const attempts = item.attempts + (penalty ? 1 : 0);
   const history = [...item.history, past(item.attempt, end)].slice(-HISTORY_LENGTH);
   const state = stateAfter(end.reason, attempts, end.maxAttempts);
   return {
@@ -107,7 +118,7 @@ function past(
     step: attempt.global_step,
     ...(counted && attempt.result ? { reward: attempt.result.reward } : {}),
     ...(attempt.model_calls === undefined ? {} : { calls: attempt.model_calls }),
-    ...(end.detail ? { detail: end.detail.slice(0, 500) } : {}),
+    ...(end.detail ? { detail: shorten(end.detail, DETAIL_LENGTH) } : {}),
   };
 }
 

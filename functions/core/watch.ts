@@ -55,7 +55,11 @@ export class EngineWatch {
     for (let reading = 1; !this.#stop.signal.aborted; reading += 1) {
       await this.#ports.clock.sleep(STATUS_INTERVAL_MS, this.#stop.signal).catch(() => undefined);
       if (this.#stop.signal.aborted) return;
-      if (this.#episodes.size === 0) continue;
+      if (this.#episodes.size === 0) {
+        // Nobody looked meanwhile: the next ROLLING_POST may be another one.
+        this.#postSince = undefined;
+        continue;
+      }
       await this.#readStatus();
       if (reading % STATUSES_PER_POOL === 0) await this.#readPool();
     }

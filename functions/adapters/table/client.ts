@@ -21,12 +21,26 @@ export interface TableOptions {
 export type Key = { pk: string; sk: string };
 export type Attributes = Record<string, AttributeValue>;
 
+/** Numbers above 2^53 are taken as the doubles that they are in JSON, there and back. */
 export function toAttributes(item: object): Attributes {
-  return marshall(item, { removeUndefinedValues: true }) as Attributes;
+  return marshall(withoutUnderflow(item), {
+    removeUndefinedValues: true,
+    allowImpreciseNumbers: true,
+  }) as Attributes;
 }
 
 export function fromAttributes(attributes: Attributes): Record<string, unknown> {
-  return unmarshall(attributes);
+  return unmarshall(attributes, { wrapNumbers: Number });
+}
+
+/** DynamoDB refuses numbers that are nearer to zero, except zero itself. */
+const SMALLEST_NUMBER = 1e-130;
+
+function withoutUnderflow(value: unknown): unknown {
+  if (typeof value === "number") return Math.abs(value) < SMALLEST_NUMBER ? 0 : value;
+  if (Array.isArray(value)) return value.map(withoutUnderflow);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withoutUnderflow(part)]));
 }
 
 const DAY_SECONDS = 86_400;

@@ -9,6 +9,7 @@ const invocationSchema = z.object({
   id: z.string(),
   fleet: z.string(),
   alive_at: z.number(),
+  silent_at: z.number(),
   ends_at: z.number(),
 });
 

@@ -1,7 +1,8 @@
 /** What the lifecycle function reads and writes: open rollouts, totals and snapshots. */
-import { PutItemCommand, paginateQuery } from "@aws-sdk/client-dynamodb";
+import { PutItemCommand, paginateQuery, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { type Snapshot, snapshotSchema } from "../../core/snapshot.ts";
-import type { LifecycleStore, OpenRollout } from "../../core/tick.ts";
+import type { OpenRollout } from "../../core/sweep.ts";
+import type { LifecycleStore } from "../../core/take-snapshot.ts";
 import { type ChangedRollout, fleetTotalsSchema } from "../../core/totals.ts";
 import {
   type Attributes,
@@ -12,7 +13,7 @@ import {
   toAttributes,
 } from "./client.ts";
 import { conditionalPut, getItem } from "./conditional-put.ts";
-import { openPartition, parseRolloutKey } from "./rollouts.ts";
+import { missingPartition, openPartition, parseRolloutKey, unconfirmedPartition } from "./rollouts.ts";
 
 export interface LifecycleStoreOptions extends TableOptions {
   readonly snapshotTtlDays: number;
@@ -34,6 +35,20 @@ export function createLifecycleStore(options: LifecycleStoreOptions): LifecycleS
       for await (const page of paginateQuery({ client }, { TableName: table, ...query }))
         open.push(...(page.Items ?? []).map(openRollout));
       return open;
+    },
+    async unconfirmed(engine, limit) {
+      const query = partition(OPEN_INDEX, "open_engine", unconfirmedPartition(engine));
+      const { Items = [] } = await client.send(
+        new QueryCommand({ TableName: table, ...query, Limit: limit }),
+      );
+      return Items.map(openRollout);
+    },
+    async countMissing(engine) {
+      let count = 0;
+      const query = partition(OPEN_INDEX, "open_engine", missingPartition(engine));
+      for await (const page of paginateQuery({ client }, { TableName: table, ...query, Select: "COUNT" }))
+        count += page.Count ?? 0;
+      return count;
     },
     async *changedSince(fleet, since) {
       const query = {

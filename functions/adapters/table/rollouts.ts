@@ -1,6 +1,8 @@
 /** Rollout items: one per rollout, every transition one conditional put. */
+import * as z from "zod";
 import type { Moved, RolloutStore } from "../../core/ports.ts";
-import { isOpen, type RolloutItem, rolloutItemSchema } from "../../core/rollout-item.ts";
+import { workflowOutputSchema } from "../../core/protocol.ts";
+import { type Attempt, isOpen, type RolloutItem, rolloutItemSchema } from "../../core/rollout-item.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
 import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";
 
@@ -27,16 +29,21 @@ export function unconfirmedPartition(engine: string): string {
   return `${engine}#unconfirmed`;
 }
 
+/** … and of those that it never showed. */
+export function missingPartition(engine: string): string {
+  return `${engine}#missing`;
+}
+
 export function createRolloutStore(options: RolloutStoreOptions): RolloutStore {
   return {
     async read(fleet, key) {
       const found = await getItem(options, rolloutKey(fleet, key));
-      return found && rolloutItemSchema.parse(found);
+      return found && restored(found);
     },
     async move(left, next): Promise<Moved> {
       const outcome = await conditionalPut(options, stored(next, options.ttlDays), standsAs(left));
       if (outcome.put) return { moved: true, item: next };
-      const found = outcome.found && rolloutItemSchema.parse(outcome.found);
+      const found = outcome.found && restored(outcome.found);
       // A write whose answer was lost took place after all.
       return found?.stamp === next.stamp ? { moved: true, item: next } : { moved: false, found };
     },
@@ -48,12 +55,33 @@ function stored(item: RolloutItem, ttlDays: number): Key & object {
   const indexed = {
     ...rolloutKey(item.fleet, item.key),
     ...item,
+    ...(item.attempt?.result ? { attempt: withResultText(item.attempt) } : {}),
     ...openIndex(item),
     changed_fleet: item.fleet,
     expires_ttl: expiresTtl(item.changed_at, ttlDays),
   };
   return indexed;
 }
+
+/**
+ * The agent's result is kept as JSON text: its depth, numbers and names are the agent's choice, and DynamoDB refuses what
+ * is deeper than 32 levels or beyond its range of numbers, and counts more bytes for short elements than JSON has.
+ */
+function withResultText(attempt: Attempt): object {
+  return { ...attempt, result: JSON.stringify(attempt.result) };
+}
+
+function restored(found: Record<string, unknown>): RolloutItem {
+  return storedItemSchema.parse(found);
+}
+
+const resultText = z
+  .string()
+  .transform((text) => workflowOutputSchema.parse(JSON.parse(text)))
+  .optional();
+const storedItemSchema = rolloutItemSchema.extend({
+  attempt: rolloutItemSchema.shape.attempt.unwrap().extend({ result: resultText }).optional(),
+});
 
 function openIndex(item: RolloutItem): object {
   if (isOpen(item))
@@ -62,9 +90,12 @@ function openIndex(item: RolloutItem): object {
       open_until: item.attempt.expires_at,
       invocation: item.attempt.invocation,
     };
-  const unconfirmed =
-    item.state === "ended" && item.episode_type === "train" && item.confirmed_at === undefined;
-  return unconfirmed ? { open_engine: unconfirmedPartition(item.engine), open_until: item.changed_at } : {};
+  if (item.state !== "ended" || item.episode_type !== "train") return {};
+  if (item.confirmed_at === undefined)
+    return { open_engine: unconfirmedPartition(item.engine), open_until: item.changed_at };
+  return item.confirmed_at === null
+    ? { open_engine: missingPartition(item.engine), open_until: item.changed_at }
+    : {};
 }
 
 /** Names the state and the attempt that are left; the stamp pins the very write. */

@@ -1,0 +1,73 @@
+/** A fleet's gate: one item, of which a pause and the circuit change different attributes. */
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import * as z from "zod";
+import type { GateStore } from "../../core/gate.ts";
+import { fromAttributes, type Key, type TableOptions, toAttributes } from "./client.ts";
+import { getItem, isConditionFailure } from "./conditional-put.ts";
+
+const gateSchema = z.object({
+  paused: z.object({ at: z.number(), why: z.string() }).optional(),
+  failures: z.number().default(0),
+  tripped_at: z.number().optional(),
+  probe_at: z.number().optional(),
+  probes: z.number().default(0),
+  last_reason: z.string().optional(),
+});
+
+export const gateKey = (fleet: string): Key => ({ pk: `FLEET#${fleet}`, sk: "GATE" });
+
+export function createGateStore(options: TableOptions): GateStore {
+  const update = async (fleet: string, expression: string, values: object, condition?: string) =>
+    await options.client.send(
+      new UpdateItemCommand({
+        TableName: options.table,
+        Key: toAttributes(gateKey(fleet)),
+        UpdateExpression: expression,
+        ...(condition ? { ConditionExpression: condition } : {}),
+        ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: toAttributes(values) } : {}),
+        ReturnValues: "ALL_NEW",
+      }),
+    );
+  return {
+    async read(fleet) {
+      return gateSchema.parse((await getItem(options, gateKey(fleet))) ?? {});
+    },
+    async fail(fleet, reason) {
+      const values = { ":one": 1, ":v": 1, ":reason": reason };
+      const { Attributes: found } = await update(
+        fleet,
+        "SET v = :v, last_reason = :reason ADD failures :one",
+        values,
+      );
+      return Number((found && fromAttributes(found)["failures"]) ?? 1);
+    },
+    async trip(fleet, now, probeAt) {
+      const values = { ":now": now, ":probe": probeAt, ":zero": 0 };
+      const expression = "SET tripped_at = :now, probe_at = :probe, probes = :zero";
+      await unlessRefused(update(fleet, expression, values, "attribute_not_exists(tripped_at)"));
+    },
+    async takeProbe(fleet, now, nextProbeAt) {
+      const values = { ":now": now, ":next": nextProbeAt, ":one": 1 };
+      const expression = "SET probe_at = :next ADD probes :one";
+      return await unlessRefused(update(fleet, expression, values, "probe_at <= :now"));
+    },
+    async reset(fleet) {
+      await update(fleet, "REMOVE failures, tripped_at, probe_at, probes, last_reason", {});
+    },
+    async setPaused(fleet, pause) {
+      if (pause) await update(fleet, "SET v = :v, paused = :pause", { ":v": 1, ":pause": pause });
+      else await update(fleet, "REMOVE paused", {});
+    },
+  };
+}
+
+/** False when the condition was refused. */
+async function unlessRefused(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
+    return true;
+  } catch (error) {
+    if (isConditionFailure(error)) return false;
+    throw error;
+  }
+}

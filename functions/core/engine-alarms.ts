@@ -1,0 +1,71 @@
+/** What somebody should look at, as it follows from the record. Pure; each alarm keeps the time it was first raised. */
+import type { Alarm, AlarmCode, Desired, LifecycleSettings, Observed } from "./engine-state.ts";
+import { BOOTING, isUp } from "./observe-engine.ts";
+
+const MINUTE_MS = 60_000;
+
+export function isStalled(seen: Observed, { stalledMinutes }: LifecycleSettings): boolean {
+  return isUp(seen.status) && seen.looked_at - seen.progress.at >= stalledMinutes * MINUTE_MS;
+}
+
+export function bootsTooLong(seen: Observed, { bootMinutes }: LifecycleSettings): boolean {
+  return seen.status === BOOTING && seen.looked_at - seen.since >= bootMinutes * MINUTE_MS;
+}
+
+export function hasGivenUp(seen: Observed, { startAttempts }: LifecycleSettings): boolean {
+  return seen.failures >= startAttempts;
+}
+
+/** `extra`: what the record does not say by itself. */
+export function alarmsOf(
+  seen: Observed,
+  desired: Desired | undefined,
+  settings: LifecycleSettings,
+  extra: Partial<Record<AlarmCode, string>> = {},
+): Alarm[] {
+  const texts: Partial<Record<AlarmCode, string | undefined>> = {
+    ...engineAlarms(seen, settings),
+    ...(desired?.state === "running" ? startAlarms(seen, desired.hash, settings) : {}),
+    "call-failed": seen.call_error?.text,
+    ...extra,
+  };
+  return (Object.entries(texts) as [AlarmCode, string | undefined][]).flatMap(([code, text]) => {
+    if (text === undefined) return [];
+    const before = seen.alarms.find((alarm) => alarm.code === code);
+    return [{ code, since: before?.since ?? seen.looked_at, text }];
+  });
+}
+
+type Texts = Partial<Record<AlarmCode, string | undefined>>;
+
+function engineAlarms(seen: Observed, settings: LifecycleSettings): Texts {
+  if (seen.unreachable !== undefined) {
+    const { count, detail } = seen.unreachable;
+    const text = `the engine has not answered ${count} looks in a row: ${detail}; is it running, can the function reach it?`;
+    return count >= settings.unreachableAlarmTicks ? { unreachable: text } : {};
+  }
+  const minutes = Math.floor((seen.looked_at - seen.progress.at) / MINUTE_MS);
+  return {
+    stalled: isStalled(seen, settings)
+      ? `${seen.status}, work waits, and nothing has moved for ${minutes} minutes: the trainer may be dead; see the engine's log, or restart it`
+      : undefined,
+    "boot-stalled": bootsTooLong(seen, settings)
+      ? `the engine has been booting for more than ${settings.bootMinutes} minutes; see its log, or restart it`
+      : undefined,
+  };
+}
+
+function startAlarms(seen: Observed, hash: string, settings: LifecycleSettings): Texts {
+  const why = seen.last_failure?.text ?? "";
+  const counted = `${seen.failures} of ${settings.startAttempts} starts failed`;
+  const gaveUp = hasGivenUp(seen, settings);
+  const runs = isUp(seen.status) || seen.status === BOOTING;
+  const differs = runs && seen.start !== undefined && seen.start.hash !== hash;
+  return {
+    "gave-up": gaveUp ? `${counted}, and no more are made until the desired state is set anew: ${why}` : undefined,
+    "start-failed": !gaveUp && seen.failures > 0 ? `${counted}: ${why}` : undefined,
+    "config-differs": differs
+      ? "the engine runs with another config than the desired one; restart it to use the new one"
+      : undefined,
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * Whether a fleet may claim: a pause that somebody asked for, and a circuit that opens when attempts fail one after
+ * another. While it is open, one probe at a time goes through, its failure costs its rollout no attempt, and a single
+ * successful end closes it again.
+ */
+import type { Clock } from "./clock.ts";
+import { describeError } from "./errors.ts";
+import type { Log } from "./ports.ts";
+import type { Reason } from "./reasons.ts";
+
+export interface GateState {
+  readonly paused?: { readonly at: number; readonly why: string } | undefined;
+  /** Failures in a row. */
+  readonly failures: number;
+  /** Unix ms since when the circuit is open. */
+  readonly tripped_at?: number | undefined;
+  /** Unix ms from when on the next probe may go. */
+  readonly probe_at?: number | undefined;
+  readonly probes: number;
+  readonly last_reason?: string | undefined;
+}
+
+export interface GateStore {
+  read(fleet: string): Promise<GateState>;
+  /** Counts one more failure; resolves to the failures in a row. */
+  fail(fleet: string, reason: Reason): Promise<number>;
+  /** Opens the circuit, unless it is open. */
+  trip(fleet: string, now: number, probeAt: number): Promise<void>;
+  /** True for the one caller that may probe now; the next probe comes at `nextProbeAt`. */
+  takeProbe(fleet: string, now: number, nextProbeAt: number): Promise<boolean>;
+  reset(fleet: string): Promise<void>;
+  setPaused(fleet: string, pause: { at: number; why: string } | undefined): Promise<void>;
+}
+
+/** Failures in a row that open the circuit. More than one batch of a default invocation. */
+export const FAILURES_TO_TRIP = 12;
+/** The first probe comes so long after the circuit opened, each further one after twice as long, up to the longest. */
+const PROBE_MS = 15_000;
+const LONGEST_PROBE_MS = 300_000;
+/** A pause takes effect within 10 s: the state is read at most so long after it changed. */
+const FRESH_MS = 5000;
+
+/** Not the fault of agent or infrastructure: the engine's own course, or the agent's wish. */
+const neutral: ReadonlySet<Reason> = new Set([
+  "engine-left-rolling",
+  "straggler",
+  "agent-aborted",
+  "unknown",
+  "invalid-message",
+]);
+
+export type Passage =
+  | { open: true }
+  | { open: false; because: "paused" | "circuit-open"; seconds: number; detail: string };
+
+export class FleetGate {
+  readonly #ports: { clock: Clock; log: Log; gates: GateStore };
+  readonly #fleet: string;
+  #state: GateState = { failures: 0, probes: 0 };
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+
+  constructor(ports: { clock: Clock; log: Log; gates: GateStore }, fleet: string) {
+    this.#ports = ports;
+    this.#fleet = fleet;
+  }
+
+  /** Asked before each claim. A gate that cannot be read is open: the table's trouble shows at the next write. */
+  async pass(): Promise<Passage> {
+    await this.#refresh();
+    const { paused, tripped_at: tripped, probe_at: probeAt = 0, probes, last_reason: reason } = this.#state;
+    if (paused) return { open: false, because: "paused", seconds: 60, detail: paused.why };
+    if (tripped === undefined) return { open: true };
+    const now = this.#ports.clock.now();
+    if (now >= probeAt && (await this.#takeProbe(now, probes))) return { open: true };
+    const seconds = Math.max(5, Math.ceil((probeAt - now) / 1000));
+    return { open: false, because: "circuit-open", seconds, detail: `the last attempts failed: ${reason}` };
+  }
+
+  get tripped(): boolean {
+    return this.#state.tripped_at !== undefined;
+  }
+
+  /** Told how each attempt ended. */
+  async note(reason: Reason): Promise<void> {
+    try {
+      if (reason === "ended") await this.#succeeded();
+      else if (!neutral.has(reason)) await this.#failed(reason);
+    } catch (error) {
+      this.#ports.log("warn", "circuit not updated", { error: describeError(error, 300) });
+    }
+  }
+
+  async #succeeded(): Promise<void> {
+    await this.#refresh();
+    if (this.#state.failures === 0 && !this.tripped) return;
+    if (this.tripped) this.#ports.log("info", "circuit closed", { fleet: this.#fleet });
+    await this.#ports.gates.reset(this.#fleet);
+    this.#state = { ...this.#state, failures: 0, probes: 0, tripped_at: undefined, probe_at: undefined };
+  }
+
+  async #failed(reason: Reason): Promise<void> {
+    const failures = await this.#ports.gates.fail(this.#fleet, reason);
+    this.#state = { ...this.#state, failures, last_reason: reason };
+    if (failures < FAILURES_TO_TRIP || this.tripped) return;
+    const now = this.#ports.clock.now();
+    await this.#ports.gates.trip(this.#fleet, now, now + PROBE_MS);
+    this.#state = { ...this.#state, tripped_at: now, probe_at: now + PROBE_MS };
+    this.#ports.log("error", "circuit opened: the fleet slows down", {
+      fleet: this.#fleet,
+      failures,
+      reason,
+    });
+  }
+
+  async #takeProbe(now: number, probes: number): Promise<boolean> {
+    const pause = Math.min(PROBE_MS * 2 ** (probes + 1), LONGEST_PROBE_MS);
+    const taken = await this.#ports.gates.takeProbe(this.#fleet, now, now + pause).catch(() => false);
+    this.#state = { ...this.#state, probe_at: now + pause };
+    return taken;
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#ports.clock.now() - this.#readAt < FRESH_MS) return;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      this.#state = await this.#ports.gates.read(this.#fleet);
+      this.#readAt = this.#ports.clock.now();
+    } catch (error) {
+      this.#ports.log("warn", "gate could not be read", { error: describeError(error, 300) });
+    }
+  }
+}

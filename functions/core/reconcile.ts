@@ -1,0 +1,122 @@
+/**
+ * What to do about an engine in this tick: at most one safe step, from what is wanted, what is known, and one look.
+ * Pure. The verdict for each status is the reference's (`auto_sync_train_config_and_start_engine`, `stop_engine`), but
+ * where it raises an error, this waits. docs/lifecycle.md has the table.
+ */
+import { alarmsOf, bootsTooLong, hasGivenUp, isStalled } from "./engine-alarms.ts";
+import type { Desired, LifecycleSettings, Observed, Step, WantedRunning } from "./engine-state.ts";
+import { BOOTING, isUp, type Look, nothingObserved, OFFLINE, observeEngine } from "./observe-engine.ts";
+import { countFailure, isUnderWay, settleStart } from "./start-record.ts";
+
+/** Milliseconds between a stop and the next start. Source: the reference's force_restart. */
+export const RESTART_PAUSE_MS = 8000;
+
+export interface Decision {
+  readonly step: Step;
+  /** The record to be written before the step is taken. */
+  readonly next: Observed;
+}
+
+export function reconcile(
+  desired: Desired | undefined,
+  observed: Observed | undefined,
+  look: Look,
+  settings: LifecycleSettings,
+): Decision {
+  const seen = observeEngine(observed ?? nothingObserved(look.now), look, settings);
+  const current = forGeneration(settleStart(seen, settings), desired);
+  const { step, next } = decide(desired, current, settings);
+  const recorded = { ...next, step };
+  return { step, next: { ...recorded, alarms: alarmsOf(recorded, desired, settings) } };
+}
+
+/** What failed before somebody changed their mind does not count any more. A start that is under way stays. */
+function forGeneration(seen: Observed, desired: Desired | undefined): Observed {
+  const generation = desired?.generation ?? 0;
+  if (generation === seen.generation) return seen;
+  const clean = { failures: 0, last_failure: undefined, retry_at: 0, call_error: undefined, finished: false };
+  return { ...seen, ...clean, generation };
+}
+
+function decide(desired: Desired | undefined, seen: Observed, settings: LifecycleSettings): Decision {
+  if (desired === undefined) return none(seen, "no state is desired: watching only");
+  if (seen.unreachable !== undefined) return wait(seen, "the engine cannot be reached");
+  if (desired.state === "stopped") return toStopped(seen);
+  if (desired.restart !== undefined && desired.restart !== seen.restarted)
+    return toRestarted(desired.restart, desired, seen, settings);
+  return toRunning(desired, seen, settings);
+}
+
+/** Stopping leads to OFFLINE from anywhere. A start that may still arrive is stopped when it has. */
+function toStopped(seen: Observed): Decision {
+  if (seen.status !== OFFLINE) return stop(seen, "wanted stopped");
+  return isUnderWay(seen)
+    ? wait(seen, "wanted stopped, but a start may still be under way")
+    : none(seen, "stopped, as wanted");
+}
+
+function toRestarted(
+  request: string,
+  desired: WantedRunning,
+  seen: Observed,
+  settings: LifecycleSettings,
+): Decision {
+  if (seen.status !== OFFLINE) return stop(seen, "a restart was asked for");
+  if (isUnderWay(seen)) return wait(seen, "a restart was asked for, but a start may still be under way");
+  return toRunning(desired, { ...seen, restarted: request }, settings);
+}
+
+function toRunning(desired: WantedRunning, seen: Observed, settings: LifecycleSettings): Decision {
+  if (seen.status === OFFLINE) return fromOffline(desired, seen, settings);
+  if (seen.status === BOOTING) return whileBooting(seen, settings);
+  if (isKnownUp(seen.status) && settings.restartWhenStalled && isStalled(seen, settings)) {
+    if (hasGivenUp(seen, settings)) return none(seen, "stalled, and restarts have not helped: left alone");
+    return stop(countFailure(seen, "the engine stalled", settings), "the engine is stalled");
+  }
+  const rolls = seen.status === "ENGINE.ROLLING" || seen.status === "ENGINE.ROLLING_POST";
+  return rolls ? none(seen, "running, as wanted") : wait(seen, `the engine is ${seen.status}`);
+}
+
+/** A status that a newer engine brought is never acted upon. */
+function isKnownUp(status: string): boolean {
+  return isUp(status) && /^ENGINE\.(ROLLING|ROLLING_POST|WEIGHT_SYNCING|WEIGHT_EXPORTING)$/.test(status);
+}
+
+function fromOffline(desired: WantedRunning, seen: Observed, settings: LifecycleSettings): Decision {
+  if (isUnderWay(seen)) return wait(seen, "a start may still be under way: its answer was lost");
+  if (seen.finished) return none(seen, "the training has run its last step");
+  if (hasGivenUp(seen, settings)) return none(seen, "the start failed too often: left alone");
+  if (seen.looked_at < seen.retry_at) return wait(seen, "a pause after a failed start");
+  const offlineFor = seen.looked_at - Math.max(seen.since, seen.stopped_at ?? 0);
+  if (seen.stopped_at !== undefined && offlineFor < RESTART_PAUSE_MS)
+    return wait(seen, "a pause after the stop");
+  return { step: { kind: "start", reason: `wanted running, generation ${desired.generation}` }, next: seen };
+}
+
+/** An engine that refused our start says BOOTING until it is stopped. */
+function whileBooting(seen: Observed, settings: LifecycleSettings): Decision {
+  const { start } = seen;
+  if (start?.answer === "refused") return stop(seen, "the engine refused the start, and says BOOTING until it is stopped");
+  const answered = start === undefined || start.answer === "accepted";
+  const late = bootsTooLong(seen, settings);
+  if (late && !answered)
+    return stop(
+      countFailure(seen, "the answer was lost, and the engine booted for too long", settings),
+      "the engine has been booting for too long after a start whose answer was lost",
+    );
+  if (late && settings.restartWhenStalled)
+    return stop(countFailure(seen, "the engine booted for too long", settings), "the engine has been booting for too long");
+  return wait(seen, "the engine is booting");
+}
+
+function none(next: Observed, reason: string): Decision {
+  return { step: { kind: "none", reason }, next };
+}
+
+function wait(next: Observed, reason: string): Decision {
+  return { step: { kind: "wait", reason }, next };
+}
+
+function stop(next: Observed, reason: string): Decision {
+  return { step: { kind: "stop", reason }, next };
+}

@@ -1,0 +1,141 @@
+/** The snapshot: look at the engine, sum up the fleets, write down what was seen. */
+import type { Clock } from "./clock.ts";
+import type { Engine } from "./engine.ts";
+import { describeError } from "./errors.ts";
+import type { GateState } from "./gate.ts";
+import type { Log } from "./ports.ts";
+import type { PoolInformation } from "./protocol.ts";
+import { type Depth, type FleetSnapshot, fitSnapshot, type Snapshot } from "./snapshot.ts";
+import type { OpenIndex } from "./sweep.ts";
+import {
+  addAttempts,
+  type ChangedRollout,
+  type FleetTotals,
+  noTotals,
+  rewardDeviation,
+  rewardMean,
+  type Totals,
+} from "./totals.ts";
+
+export interface LifecycleStore extends OpenIndex {
+  /** Rollouts whose item changed at or after `since` (unix ms), in pages. */
+  changedSince(fleet: string, since: number): AsyncIterable<ChangedRollout[]>;
+  readTotals(fleet: string): Promise<FleetTotals | undefined>;
+  /** False when somebody else has written since. */
+  writeTotals(fleet: string, left: FleetTotals | undefined, next: FleetTotals): Promise<boolean>;
+  writeSnapshot(snapshot: Snapshot): Promise<void>;
+}
+
+export interface FleetQueue {
+  readonly name: string;
+  depths(): Promise<{ queue: Depth; deadLetters: number }>;
+  gate(): Promise<GateState>;
+}
+
+export interface SnapshotPorts {
+  readonly clock: Clock;
+  readonly engine: Engine;
+  readonly store: LifecycleStore;
+  readonly fleets: readonly FleetQueue[];
+  readonly log: Log;
+}
+
+/** Counting stops there: it is a sign of trouble long before. */
+const MOST_UNCONFIRMED = 1000;
+
+/**
+ * Attempts that ended so long ago are all to be seen: the index lags behind the table, and a write behind the time
+ * that it carries. Younger ones are shown but not yet summed up for good.
+ */
+export const SETTLED_MS = 60_000;
+
+export async function takeSnapshot(ports: SnapshotPorts, engineName: string): Promise<Snapshot> {
+  const status = await ports.engine.status();
+  const pool = await readPool(ports);
+  const open = await ports.store.openRollouts(engineName);
+  const unconfirmed = await unconfirmedEnds(ports, engineName);
+  const fleets = await Promise.all(
+    ports.fleets.map(async (fleet) => {
+      const mine = open.filter((rollout) => rollout.fleet === fleet.name).length;
+      return [fleet.name, await fleetSnapshot(ports, fleet, mine)] as const;
+    }),
+  );
+  const snapshot = fitSnapshot({
+    v: 1,
+    at: new Date(ports.clock.now()).toISOString(),
+    engine: engineName,
+    status,
+    pool,
+    reduced: [],
+    ...unconfirmed,
+    fleets: Object.fromEntries(fleets),
+  });
+  await ports.store.writeSnapshot(snapshot);
+  return snapshot;
+}
+
+/** Rewards that the engine took and the pool has not shown yet, and those that it never showed. */
+async function unconfirmedEnds(ports: SnapshotPorts, engineName: string) {
+  const waiting = await ports.store.unconfirmed(engineName, MOST_UNCONFIRMED);
+  return { unconfirmed: waiting.length, never_confirmed: await ports.store.countMissing(engineName) };
+}
+
+async function readPool(ports: SnapshotPorts): Promise<PoolInformation | null> {
+  return await ports.engine.pool().catch((error) => {
+    ports.log("warn", "pool could not be read", { error: describeError(error, 300) });
+    return null;
+  });
+}
+
+async function fleetSnapshot(ports: SnapshotPorts, fleet: FleetQueue, open: number): Promise<FleetSnapshot> {
+  const totals = await sumUp(ports, fleet.name);
+  const gate = await fleet.gate().catch(() => undefined);
+  const depths = await fleet.depths().catch((error) => {
+    ports.log("warn", "queue depths could not be read", {
+      fleet: fleet.name,
+      error: describeError(error, 300),
+    });
+    return undefined;
+  });
+  return {
+    queue: depths?.queue ?? null,
+    dead_letters: depths?.deadLetters ?? null,
+    open,
+    paused: gate?.paused?.why ?? null,
+    circuit:
+      gate?.tripped_at === undefined
+        ? null
+        : { since: gate.tripped_at, failures: gate.failures, reason: gate.last_reason ?? "" },
+    totals,
+    reward_mean: rewardMean(totals),
+    reward_deviation: rewardDeviation(totals),
+  };
+}
+
+/** Moves the fleet's totals on to what is settled, and resolves to them with the youngest attempts added. */
+async function sumUp(ports: SnapshotPorts, fleet: string): Promise<Totals> {
+  const left = await ports.store.readTotals(fleet);
+  const from = left?.as_of ?? 0;
+  const settled = Math.max(from, ports.clock.now() - SETTLED_MS);
+  let totals = left?.totals ?? noTotals();
+  let young = noTotals();
+  for await (const page of ports.store.changedSince(fleet, from)) {
+    for (const rollout of page) {
+      totals = addAttempts(totals, rollout, from, settled);
+      young = addAttempts(young, rollout, settled, Number.POSITIVE_INFINITY);
+    }
+  }
+  if (settled > from)
+    await ports.store.writeTotals(fleet, left, { as_of: settled, version: (left?.version ?? 0) + 1, totals });
+  return sum(totals, young);
+}
+
+function sum(a: Totals, b: Totals): Totals {
+  const attempts = { ...a.attempts };
+  for (const [reason, count] of Object.entries(b.attempts) as [keyof typeof attempts, number][])
+    attempts[reason] = (attempts[reason] ?? 0) + count;
+  const added = Object.entries(a).map(([name, value]) =>
+    typeof value === "number" ? [name, value + Number(b[name as keyof Totals])] : [name, attempts],
+  );
+  return Object.fromEntries(added) as Totals;
+}

@@ -1,0 +1,60 @@
+/** Metrics in CloudWatch's embedded format, through Powertools: log lines that CloudWatch turns into metrics. */
+import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
+import type { Meter } from "./core/ports.ts";
+import type { Snapshot } from "./core/snapshot.ts";
+
+export const NAMESPACE = "Sortie";
+
+export function createMeter(fleet: string): Meter {
+  return {
+    attempt({ reason, reward, milliseconds, episodeType }) {
+      publish({ fleet, reason }, [["Attempts", MetricUnit.Count, 1]]);
+      publish({ fleet }, [
+        ["EpisodeDuration", MetricUnit.Milliseconds, milliseconds],
+        ...(reason === "ended" && episodeType === "train" ? ([["Ended", MetricUnit.Count, 1]] as const) : []),
+        ...(reward === undefined || episodeType === "eval"
+          ? []
+          : ([["Reward", MetricUnit.NoUnit, reward]] as const)),
+        ...(reason === "unknown" ? ([["Unknown", MetricUnit.Count, 1]] as const) : []),
+      ]);
+    },
+  };
+}
+
+/** What alarms and the dashboard look at, once a tick. */
+export function publishSnapshot(snapshot: Snapshot): void {
+  const rolling = snapshot.status.engine_status.startsWith("ENGINE.ROLLING") ? 1 : 0;
+  const unreachable = snapshot.status.engine_status === "ENGINE.CANNOT_CONNECT" ? 1 : 0;
+  publish({ engine: snapshot.engine }, [
+    ["EngineRolling", MetricUnit.Count, rolling],
+    ["EngineUnreachable", MetricUnit.Count, unreachable],
+    ["NeverConfirmed", MetricUnit.Count, snapshot.never_confirmed],
+    ...(typeof snapshot.status.global_step === "number"
+      ? ([["GlobalStep", MetricUnit.NoUnit, snapshot.status.global_step]] as const)
+      : []),
+  ]);
+  for (const [fleet, seen] of Object.entries(snapshot.fleets))
+    publish({ fleet }, [
+      ["OpenEpisodes", MetricUnit.Count, seen.open],
+      ["CircuitOpen", MetricUnit.Count, seen.circuit === null ? 0 : 1],
+      ["Paused", MetricUnit.Count, seen.paused === null ? 0 : 1],
+      [
+        "WaitingMessages",
+        MetricUnit.Count,
+        seen.queue === null ? 0 : seen.queue.visible + seen.queue.delayed,
+      ],
+      ["DeadLetters", MetricUnit.Count, seen.dead_letters ?? 0],
+    ]);
+}
+
+type Unit = (typeof MetricUnit)[keyof typeof MetricUnit];
+
+/** One line for one set of dimensions. */
+function publish(
+  dimensions: Record<string, string>,
+  metrics: readonly (readonly [string, Unit, number])[],
+): void {
+  const line = new Metrics({ namespace: NAMESPACE, defaultDimensions: dimensions });
+  for (const [name, unit, value] of metrics) line.addMetric(name, unit, value);
+  line.publishStoredMetrics();
+}
