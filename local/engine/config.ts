@@ -1,0 +1,103 @@
+/** What can be set of the stand-in engine. Times are seconds, as on the wire. */
+import type { ChatMessage, ChatRequest } from "../../functions/core/agent.ts";
+import type { Clock, Random } from "../../functions/core/clock.ts";
+import type { Faults } from "./faults.ts";
+
+export const collectionMethods = [
+  "rollout_until_finish_enough_tasks",
+  "rollout_until_finish_enough_episodes",
+  "rollout_until_finish_enough_non_dummy_tasks",
+  "rollout_until_any_client_agree_sync_weight",
+  "rollout_until_all_clients_agree_sync_weight",
+] as const;
+/** When a batch has enough samples: the training config's `ajet.swarm_mode_sample_collection_method`. */
+export type CollectionMethod = (typeof collectionMethods)[number];
+
+export interface EngineConfig {
+  readonly batchTasks: number;
+  readonly repeats: number;
+  /** Episodes that stand ready or run at once; by default one for each sample of a batch. */
+  readonly slots: number | undefined;
+  readonly collectionMethod: CollectionMethod;
+  readonly bootSeconds: number;
+  /** From the beginning of ROLLING until episodes can be claimed. */
+  readonly registerSeconds: number;
+  /** From the end of an episode until its slot offers the next one. */
+  readonly nextSlotSeconds: number;
+  readonly syncSeconds: number;
+  /** The trainer's delay before it acknowledges an output or a reset. */
+  readonly ackSeconds: number;
+  /** From an ended episode until the pool shows it; at most `reportSeconds`. */
+  readonly poolLagSeconds: number;
+  /** The trainer reports its pool at least this often while it rolls. */
+  readonly reportSeconds: number;
+  /** How often claimed episodes without activity are looked for. */
+  readonly discardCheckSeconds: number;
+  /** How long a model call takes; the model's own `seconds` come first. */
+  readonly modelSeconds: (random: Random) => number;
+  /** Steps after which the training ends and the engine goes OFFLINE; by default never. */
+  readonly totalSteps: number | undefined;
+  /** Boots at once, as if somebody had synced a config and started it. */
+  readonly startRolling: boolean;
+  /** Two published versions of the model route, see the protocol's "Model calls". */
+  readonly chatRoute: "older" | "newer";
+  readonly modelName: string;
+  /** Ends and aborts that can wait for the trainer at once: the real one's thread pool. */
+  readonly waitingThreads: number;
+  /** A kept-alive connection that is idle for this long is closed, in real seconds: uvicorn's 5. */
+  readonly idleConnectionSeconds: number;
+  /** Keeps each model call's request in the ledger; costs memory. */
+  readonly keepModelRequests: boolean;
+}
+
+export const defaultConfig: EngineConfig = {
+  batchTasks: 8,
+  repeats: 4,
+  slots: undefined,
+  collectionMethod: "rollout_until_finish_enough_tasks",
+  bootSeconds: 3,
+  registerSeconds: 1,
+  nextSlotSeconds: 0.25,
+  syncSeconds: 3,
+  ackSeconds: 0,
+  poolLagSeconds: 0.25,
+  reportSeconds: 12,
+  discardCheckSeconds: 10,
+  modelSeconds: () => 0,
+  totalSteps: undefined,
+  startRolling: true,
+  chatRoute: "newer",
+  modelName: "stand-in",
+  waitingThreads: 32,
+  idleConnectionSeconds: 5,
+  keepModelRequests: false,
+};
+
+export interface ModelCallContext {
+  readonly globalStep: number;
+  readonly episodeUuid: string;
+  /** 0 for the first call since the episode was registered or taken back. */
+  readonly callIndex: number;
+  /** Seeded by the engine's seed, the episode and the call. */
+  readonly random: Random;
+}
+export interface ModelReply {
+  readonly message: ChatMessage;
+  readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
+  /** How long this call takes, in place of `modelSeconds`. */
+  readonly seconds?: number;
+}
+/** The model under training. */
+export type EngineModel = (request: ChatRequest, context: ModelCallContext) => ModelReply;
+
+export interface EngineOptions {
+  readonly clock: Clock;
+  readonly seed: number;
+  readonly model: EngineModel;
+  /** Default: 127.0.0.1. */
+  readonly host?: string;
+  /** Default: 0, any free port. It stays the same over restarts. */
+  readonly port?: number;
+  readonly config?: Partial<EngineConfig>;
+  readonly faults?: Faults;
+}

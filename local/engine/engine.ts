@@ -1,0 +1,153 @@
+/** The engine's state, and what changes it as a whole: status, start, stop, the search for idle episodes. */
+import type { Clock, Random } from "../../functions/core/clock.ts";
+import { createRandom } from "../random.ts";
+import { type Agreement, type BatchTargets, emptyReport, type PoolReport } from "./batch.ts";
+import { Clients } from "./clients.ts";
+import type { EngineConfig, EngineModel } from "./config.ts";
+import { Episodes } from "./episodes.ts";
+import { Ledger } from "./ledger.ts";
+import { settleAsDiscarded } from "./settle.ts";
+import { Gate, slept } from "./timing.ts";
+import { configFault, targetsOf } from "./train-config.ts";
+import { Trainer } from "./trainer.ts";
+
+export interface EngineParts {
+  readonly clock: Clock;
+  readonly seed: number;
+  readonly config: EngineConfig;
+  readonly model: EngineModel;
+  /** Kept over a restart. */
+  readonly ledger?: Ledger;
+}
+
+const rolling: ReadonlySet<string> = new Set(["ENGINE.ROLLING", "ENGINE.ROLLING_POST"]);
+
+export class EngineState {
+  readonly clock: Clock;
+  readonly config: EngineConfig;
+  readonly model: EngineModel;
+  readonly ledger: Ledger;
+  readonly episodes = new Episodes();
+  readonly clients = new Clients();
+  readonly waiting: Gate;
+  status = "ENGINE.OFFLINE";
+  detail: string | null = null;
+  globalStep: number | null = null;
+  /** Unix ms; set while BOOTING. */
+  bootingSince: number | null = null;
+  pool: PoolReport = emptyReport;
+  trainConfig: string | undefined;
+  latestCall: { input: unknown; output: unknown } | undefined;
+  /** The port that the engine believes it has. */
+  port = 0;
+  ackSeconds: number;
+  readonly trainers: Trainer[] = [];
+  readonly #seed: number;
+  readonly #uuids: Random;
+  readonly #closed = new AbortController();
+  /** Fires when this process of the engine is gone. */
+  readonly closed = this.#closed.signal;
+
+  constructor({ clock, seed, config, model, ledger }: EngineParts) {
+    this.clock = clock;
+    this.config = config;
+    this.model = model;
+    this.ledger = ledger ?? new Ledger();
+    this.ledger.stampWith(() => ({ at: clock.now(), globalStep: this.globalStep }));
+    this.waiting = new Gate(config.waitingThreads);
+    this.ackSeconds = config.ackSeconds;
+    this.#seed = seed;
+    this.#uuids = createRandom("episodes", seed, this.ledger.entries.length);
+    void this.#discardRegularly();
+  }
+
+  get isRolling(): boolean {
+    return rolling.has(this.status);
+  }
+
+  /** What a trainer's `update_engine_status` does: what it leaves out stays. */
+  setStatus(status: string, more: { detail?: string | null; globalStep?: number | null } = {}): void {
+    const [was, wasRolling] = [this.status, this.isRolling];
+    this.status = status;
+    if (wasRolling && !this.isRolling) this.#wipe();
+    if (was === "ENGINE.BOOTING" && status !== was) this.bootingSince = null;
+    this.globalStep = more.globalStep ?? this.globalStep;
+    this.detail = more.detail ?? this.detail;
+    this.ledger.add({ kind: "status", status });
+  }
+
+  /** No check of the status: in a rolling engine a second trainer starts. */
+  start(): { success: true; pid: number } | { success: false; error: string } {
+    if (this.trainConfig === undefined) return { success: false, error: "No training config found" };
+    this.setStatus("ENGINE.BOOTING");
+    this.bootingSince = this.clock.now();
+    const error = configFault(this.trainConfig);
+    if (error !== undefined) return { success: false, error };
+    const trainer = new Trainer(this, 1000 + this.ledger.entries.length);
+    this.trainers.push(trainer);
+    this.ledger.add({ kind: "start", pid: trainer.pid });
+    trainer.boot();
+    return { success: true, pid: trainer.pid };
+  }
+
+  /** The time of booting stays, as the step does. */
+  stop(): void {
+    const since = this.bootingSince;
+    for (const trainer of this.trainers.splice(0)) trainer.kill();
+    this.setStatus("ENGINE.OFFLINE");
+    this.bootingSince = since;
+    this.ledger.add({ kind: "stop" });
+  }
+
+  /** Nothing moves any more. */
+  close(): void {
+    this.#closed.abort();
+    for (const trainer of this.trainers) trainer.kill();
+  }
+
+  targets(): BatchTargets {
+    const { collectionMethod: method, batchTasks: tasks, repeats } = this.config;
+    return targetsOf(this.trainConfig ?? "", { method, tasks, repeats });
+  }
+  slots(): number {
+    const { tasks, repeats } = this.targets();
+    return this.config.slots ?? tasks * repeats;
+  }
+  agreement(): Agreement {
+    return this.clients.agreement();
+  }
+
+  /** The same for the same call, in whatever order the calls come. */
+  randomOf(episodeUuid: string, callIndex: number): Random {
+    return createRandom("call", this.#seed, episodeUuid, callIndex);
+  }
+
+  newUuid(): string {
+    const hex = Array.from({ length: 32 }, () => Math.floor(this.#uuids() * 16).toString(16)).join("");
+    const [a, b, c, d, e] = [
+      [0, 8],
+      [8, 12],
+      [13, 16],
+      [17, 20],
+      [20, 32],
+    ].map(([from, to]) => hex.slice(from, to));
+    return `${a}-${b}-4${c}-8${d}-${e}`;
+  }
+
+  #wipe(): void {
+    for (const { clientUuid, uuid } of this.episodes.wipe()) {
+      this.ledger.add({ kind: "wiped", clientUuid, episodeUuid: uuid });
+    }
+    this.clients.clear();
+  }
+
+  async #discardRegularly(): Promise<void> {
+    while (await slept(this.clock, this.config.discardCheckSeconds, this.closed)) {
+      const now = this.clock.now();
+      const idle = [...this.episodes.all()].filter(
+        (record) => record.status === "claimed" && now - record.activeAt > record.discardSeconds * 1000,
+      );
+      for (const record of idle) await settleAsDiscarded(this, record);
+    }
+  }
+}

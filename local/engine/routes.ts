@@ -1,0 +1,112 @@
+/** Every route of the engine, the trainer's own among them. */
+import { engineStatuses } from "../../functions/core/protocol.ts";
+import { type Answer, ok, Refusal, success } from "./answers.ts";
+import {
+  agreeBody,
+  canContinueBody,
+  claimBody,
+  configBody,
+  endBody,
+  isClaimedBody,
+  statusBody,
+} from "./bodies.ts";
+import { abortEpisode, canContinue, claimEpisode, endEpisode } from "./calls.ts";
+import { chat } from "./chat.ts";
+import type { EngineState } from "./engine.ts";
+import { readBody } from "./request-body.ts";
+import { anything, type Check, type Checked } from "./validation.ts";
+import { bufferView, poolView, statusView, takeReport } from "./views.ts";
+
+export interface Request {
+  readonly body: string;
+  readonly contentType: string | undefined;
+  readonly authorization: string | undefined;
+}
+export type Handler = (engine: EngineState, request: Request) => Answer | Promise<Answer>;
+
+const posts: Readonly<Record<string, Handler>> = {
+  "/claim_episode": reads(claimBody, claimEpisode),
+  "/end_episode": reads(endBody, endEpisode),
+  "/abort_episode": reads(endBody, abortEpisode),
+  "/can_continue_episode": reads(canContinueBody, (engine, body) => canContinue(engine, body.episode_uuid)),
+  "/get_episode_buffer": (engine) => ok(bufferView(engine)),
+  "/v1/chat/completions": (engine, { authorization, body }) => chat(engine, authorization, body),
+  "/replay_latest_llm_call": replayLatestCall,
+  "/sync_train_config": reads(configBody, syncTrainConfig),
+  "/start_engine": (engine) => ok(engine.start()),
+  "/stop_engine": stopEngine,
+  "/agree_sync_weight": reads(agreeBody, agreeSyncWeight),
+  "/update_engine_status": reads(statusBody, updateStatus),
+  "/update_current_batch_rollout_pool_information": reads(anything, (engine, body) => {
+    takeReport(engine, body);
+    return success();
+  }),
+  "/is_episode_claimed": reads(isClaimedBody, isClaimed),
+};
+
+const gets: Readonly<Record<string, Handler>> = {
+  "/health": () => ok({ status: "ok" }),
+  "/get_engine_status": (engine) => ok(statusView(engine)),
+  "/get_current_batch_rollout_pool_information": (engine) => ok(poolView(engine)),
+};
+
+/** @throws Refusal 404 for an unknown path, 405 for an unknown method */
+export function handlerOf(method: string, path: string): Handler {
+  const [get, post] = [own(gets, path), own(posts, path)];
+  const handler = method === "GET" ? get : method === "POST" ? post : undefined;
+  if (handler !== undefined) return handler;
+  const isKnown = get !== undefined || post !== undefined;
+  throw isKnown ? new Refusal(405, "Method Not Allowed") : new Refusal(404, "Not Found");
+}
+
+function own(routes: Readonly<Record<string, Handler>>, path: string): Handler | undefined {
+  return Object.hasOwn(routes, path) ? routes[path] : undefined;
+}
+
+function reads<C extends Check<unknown>>(
+  check: C,
+  act: (engine: EngineState, body: Checked<C>) => Answer | Promise<Answer>,
+): Handler {
+  const typed = check as Check<Checked<C>>;
+  return (engine, { body, contentType }) => act(engine, readBody(typed, body, contentType));
+}
+
+function syncTrainConfig(engine: EngineState, body: Checked<typeof configBody>): Answer {
+  if (engine.status !== "ENGINE.OFFLINE") {
+    const advice = "Call `stop_engine` first before syncing new training configuration.";
+    throw new Refusal(400, `Engine is already started. ${advice}`);
+  }
+  // Not looked at before the engine is started.
+  engine.trainConfig = body.yaml_as_string;
+  return ok({ success: true });
+}
+
+function stopEngine(engine: EngineState): Answer {
+  engine.stop();
+  return success();
+}
+
+function agreeSyncWeight(engine: EngineState, body: Checked<typeof agreeBody>): Answer {
+  engine.clients.agree(body.client_uuid);
+  for (const trainer of engine.trainers) trainer.finishIfEnough();
+  return success();
+}
+
+function updateStatus(engine: EngineState, body: Checked<typeof statusBody>): Answer {
+  const known: readonly string[] = engineStatuses;
+  if (!known.includes(body.engine_status)) return success(false, "Invalid engine status");
+  engine.setStatus(body.engine_status, { detail: body.engine_status_detail, globalStep: body.global_step });
+  return success();
+}
+
+function isClaimed(engine: EngineState, body: Checked<typeof isClaimedBody>): Answer {
+  const record = engine.isRolling ? engine.episodes.get(body.episode_uuid) : undefined;
+  if (record?.status === "claimed") return success();
+  if (record !== undefined && body.unregister_if_not_claimed) engine.episodes.forget(record.uuid);
+  return success(false);
+}
+
+function replayLatestCall(engine: EngineState): Answer {
+  if (engine.latestCall === undefined) throw new Refusal(404, "No LLM call has been made yet");
+  return ok(engine.latestCall);
+}

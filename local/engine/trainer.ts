@@ -1,0 +1,107 @@
+/** The training process: it drives the engine's status round its cycle. Two of them may run at once, as in reality. */
+import { BatchRun } from "./batch-run.ts";
+import type { EngineState } from "./engine.ts";
+import { after, slept } from "./timing.ts";
+
+/** The trainer looks this often whether episodes are still claimed in ROLLING_POST, s. */
+const POST_POLL = 0.25;
+
+export class Trainer {
+  readonly pid: number;
+  readonly #engine: EngineState;
+  /** Aborted when what the trainer was about to do next is off. */
+  #plan = new AbortController();
+  #run: BatchRun | undefined;
+  #step = 0;
+  #collecting = false;
+  #dead = false;
+
+  constructor(engine: EngineState, pid: number) {
+    this.pid = pid;
+    this.#engine = engine;
+  }
+
+  boot(): void {
+    after(this.#engine.clock, this.#engine.config.bootSeconds, this.#newPlan(), () => this.roll());
+  }
+
+  /** Begins the next batch. */
+  roll(): void {
+    this.#newPlan();
+    this.#run?.end();
+    this.#step += 1;
+    this.#engine.setStatus("ENGINE.ROLLING", { globalStep: this.#step });
+    this.#run = new BatchRun(this.#engine, this.#step, () => this.finishIfEnough());
+    this.#run.begin();
+    this.#collecting = true;
+  }
+
+  finishIfEnough(): void {
+    if (this.#collecting && this.#run?.isEnough()) void this.finishBatch();
+  }
+
+  /** What the trainer does once it has enough samples: waits for claimed episodes, then syncs. */
+  async finishBatch(): Promise<void> {
+    this.post();
+    const plan = this.#newPlan();
+    do {
+      if (!(await slept(this.#engine.clock, POST_POLL, plan))) return;
+    } while (this.#engine.episodes.claimed > 0);
+    await this.sync();
+  }
+
+  /** ROLLING_POST, until told otherwise. */
+  post(): void {
+    this.#newPlan();
+    this.#collecting = false;
+    this.#engine.setStatus("ENGINE.ROLLING_POST");
+    this.#run?.withdrawUnclaimed();
+  }
+
+  /** Syncs weights now, whoever still runs, and rolls on; or ends the training after its last step. */
+  async sync(): Promise<void> {
+    const { clock, config } = this.#engine;
+    if (config.totalSteps !== undefined && this.#step >= config.totalSteps) return this.endTraining();
+    this.leaveRolling("ENGINE.WEIGHT_SYNCING");
+    if (await slept(clock, config.syncSeconds, this.#newPlan())) this.roll();
+  }
+
+  /** Moves to a status outside the rolling ones, until told otherwise. */
+  leaveRolling(status: "ENGINE.WEIGHT_SYNCING" | "ENGINE.WEIGHT_EXPORTING"): void {
+    this.#newPlan();
+    this.#endBatch();
+    this.#engine.setStatus(status);
+  }
+
+  /** The last step is done: the engine goes OFFLINE, its step 0. */
+  endTraining(): void {
+    this.#endBatch();
+    this.#engine.setStatus("ENGINE.OFFLINE", { globalStep: 0 });
+    this.kill();
+  }
+
+  get isDead(): boolean {
+    return this.#dead;
+  }
+
+  /** Dies without a word: the engine's status stands. */
+  kill(): void {
+    this.#dead = true;
+    this.#collecting = false;
+    this.#plan.abort();
+    this.#run?.end();
+  }
+
+  #newPlan(): AbortSignal {
+    this.#plan.abort();
+    this.#plan = new AbortController();
+    if (this.#dead) this.#plan.abort();
+    return this.#plan.signal;
+  }
+
+  #endBatch(): void {
+    this.#collecting = false;
+    if (this.#engine.isRolling) this.#run?.report();
+    this.#run?.end();
+  }
+}

@@ -1,0 +1,42 @@
+/** The options of `npm start`. */
+import { Command, InvalidArgumentError } from "commander";
+
+export interface JobOptions {
+  readonly rollouts: number;
+  readonly repeats: number;
+  readonly tasks: string | undefined;
+  readonly seed: number;
+  readonly engine: string | undefined;
+  readonly agent: string;
+  readonly keep: string | undefined;
+  readonly json: boolean;
+}
+
+export function readOptions(argv: readonly string[]): JobOptions {
+  const command = new Command("npm start --")
+    .description(
+      "Runs rollouts on this machine: queue, table, Lambda functions and a stand-in for the engine.",
+    )
+    .option("--rollouts <n>", "how many rollouts to run", whole, 128)
+    .option("--repeats <n>", "rollouts of each task (GRPO's group)", whole, 4)
+    .option("--tasks <file.jsonl>", "one AgentJet task a line, instead of generated word problems")
+    .option("--seed <n>", "of the problems and of the stand-in's model", natural, 1)
+    .option("--engine <url>", "a real engine instead of the stand-in")
+    .option("--agent <name>", "math, calculator, or the path of your own", "math")
+    .option("--keep <dir>", "keep queue and table in this folder across runs")
+    .option("--json", "print one JSON object as the last line", false)
+    .showHelpAfterError()
+    .parse(argv as string[]);
+  return command.opts<JobOptions>();
+}
+
+function whole(text: string): number {
+  const value = natural(text);
+  if (value === 0) throw new InvalidArgumentError("expected a whole number above 0.");
+  return value;
+}
+
+function natural(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("expected a whole number.");
+  return Number(text);
+}

@@ -1,0 +1,186 @@
+/** The main job on one machine: tasks in, rollouts through the real functions, stats out. */
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createEngine } from "../../functions/adapters/engine/index.ts";
+import { sendAll } from "../../functions/adapters/queue/producer.ts";
+import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
+import { encodeMessage, envelopes } from "../../functions/core/envelope.ts";
+import type { Task } from "../../functions/core/protocol.ts";
+import { systemClock as clock } from "../../functions/system-clock.ts";
+import { createModel } from "../engine/model.ts";
+import { type EngineHandle, startEngine } from "../engine/start.ts";
+import { synthesise } from "../synth.ts";
+import { type System, startSystem } from "../system.ts";
+import { type Account, Accounting, engineAccount } from "./accounting.ts";
+import { fleetsOf } from "./deployment.ts";
+import type { JobOptions } from "./options.ts";
+import { createProgress } from "./progress.ts";
+import { faultsOf, type Summary } from "./summary.ts";
+
+/** How many episodes at once: enough to fill the stand-in's batch, few enough processes for two cores. */
+const MAX_EPISODES = 30;
+const EPISODES_PER_INVOCATION = 10;
+const TICK_SECONDS = 5;
+const LOOK_INTERVAL_MS = 1000;
+/** Without any rollout coming to its end for so long, the run is given up. */
+const PATIENCE_MS = 300_000;
+
+export interface JobOutcome {
+  readonly summary: Summary;
+  readonly faults: readonly string[];
+  readonly logFile: string;
+}
+
+export async function runJob(
+  options: JobOptions,
+  tasks: readonly Task[],
+  stop: AbortSignal,
+): Promise<JobOutcome> {
+  const began = clock.now();
+  const scratch = await mkdtemp(join(tmpdir(), "sortie-"));
+  const folder = options.keep === undefined ? scratch : resolve(options.keep);
+  await mkdir(folder, { recursive: true });
+  const standIn = options.engine === undefined ? await startStandIn(options, tasks) : undefined;
+  const engineUrl = options.engine ?? standIn?.url ?? "";
+  const logFile = join(folder, "functions.log");
+  let system: System | undefined;
+  try {
+    await synthesise(join(scratch, "assembly"), settings(options, engineUrl));
+    stop.throwIfAborted();
+    system = await startSystem({
+      assemblyDir: join(scratch, "assembly"),
+      keepDir: options.keep === undefined ? undefined : folder,
+      tickSeconds: TICK_SECONDS,
+      environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0" },
+      logFile,
+    });
+    const outcome = await pushAndFollow(options, tasks, { system, standIn, engineUrl, began, stop });
+    return { ...outcome, logFile };
+  } finally {
+    await system?.close(2000);
+    await standIn?.close();
+    if (options.keep !== undefined || stop.aborted) await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+function settings(options: JobOptions, engineUrl: string): Record<string, unknown> {
+  return {
+    engineUrl,
+    agent: options.agent,
+    maxEpisodes: MAX_EPISODES,
+    episodesPerInvocation: EPISODES_PER_INVOCATION,
+    retain: false,
+  };
+}
+
+async function startStandIn(options: JobOptions, tasks: readonly Task[]): Promise<EngineHandle> {
+  return await startEngine({
+    clock,
+    seed: options.seed,
+    model: createModel({ tasks, seed: options.seed }),
+    config: {
+      batchTasks: 4,
+      repeats: options.repeats,
+      bootSeconds: 1,
+      syncSeconds: 2,
+      modelSeconds: (random) => 0.2 + random() * 0.8,
+    },
+  });
+}
+
+interface Running {
+  readonly system: System;
+  readonly standIn: EngineHandle | undefined;
+  readonly engineUrl: string;
+  readonly began: number;
+  readonly stop: AbortSignal;
+}
+
+async function pushAndFollow(
+  options: JobOptions,
+  tasks: readonly Task[],
+  running: Running,
+): Promise<Omit<JobOutcome, "logFile">> {
+  const { system } = running;
+  const [fleet] = fleetsOf(system);
+  if (!fleet) throw new Error("expected a rollout function in the template, found none");
+  const run = `local-${randomUUID().slice(0, 8)}`;
+  const bodies = [...envelopes(tasks, { run, repeats: options.repeats })]
+    .slice(0, options.rollouts)
+    .map(encodeMessage);
+  const refused = await sendAll({ client: system.sqs, queueUrl: fleet.queueUrl }, bodies);
+  if (refused.length > 0)
+    throw new Error(`the queue refused ${refused.length} messages: ${refused[0]?.reason}`);
+  const store = createLifecycleStore({ client: system.dynamodb, table: fleet.table, snapshotTtlDays: 1 });
+  return await follow(running, new Accounting(store, [fleet.name], run), bodies.length);
+}
+
+/** Looks at table, engine and ledger until every rollout has come to its end, or nothing moves any more. */
+async function follow(
+  running: Running,
+  accounting: Accounting,
+  pushed: number,
+): Promise<Omit<JobOutcome, "logFile">> {
+  const engine = createEngine({ url: running.engineUrl, clock });
+  const progress = createProgress(pushed, process.stderr);
+  let firstEnded: number | null = null;
+  let moved = { settled: 0, at: clock.now() };
+  try {
+    for (;;) {
+      const now = clock.now();
+      const account = await accounting.read(now);
+      const { engine_status: status, global_step: step = null } = await engine.status();
+      const settled = account.ended + account.dead + account.unknown;
+      if (account.ended > 0) firstEnded ??= (now - running.began) / 1000;
+      if (settled > moved.settled) moved = { settled, at: now };
+      const elapsedMs = now - running.began;
+      progress.show({
+        ...account,
+        total: pushed,
+        deferred: deferrals(running.system),
+        status,
+        step,
+        elapsedMs,
+      });
+      if (settled >= pushed || now - moved.at > PATIENCE_MS || running.stop.aborted)
+        return conclude(running, accounting, account, { pushed, step, elapsedMs, firstEnded });
+      await clock.sleep(LOOK_INTERVAL_MS, running.stop).catch(() => undefined);
+    }
+  } finally {
+    progress.stop();
+  }
+}
+
+function deferrals(system: System): number {
+  return [...system.eventSources.values()].reduce((sum, { failed }) => sum + failed, 0);
+}
+
+function conclude(
+  running: Running,
+  accounting: Accounting,
+  account: Account,
+  figures: { pushed: number; step: number | null; elapsedMs: number; firstEnded: number | null },
+): Omit<JobOutcome, "logFile"> {
+  const { standIn } = running;
+  const atEngine =
+    standIn && engineAccount(standIn.ledger, standIn.inspect().open, accounting.rolloutOfAttempt());
+  const summary: Summary = {
+    pushed: figures.pushed,
+    ended: account.ended,
+    dead: account.dead,
+    unknown: account.unknown,
+    deferred: deferrals(running.system),
+    attempts: account.attempts,
+    reward_mean: account.rewardMean,
+    reward_mean_by_step: accounting.rewardMeanByStep(),
+    global_step: figures.step,
+    engine_ended: atEngine?.ended ?? null,
+    engine_duplicate_ended: atEngine?.duplicates ?? null,
+    engine_open: atEngine?.open ?? null,
+    seconds: figures.elapsedMs / 1000,
+    seconds_to_first_ended: figures.firstEnded,
+  };
+  return { summary, faults: faultsOf(summary, account, atEngine) };
+}

@@ -1,0 +1,23 @@
+/** The template that a local run is built from: the CDK app itself, synthesised with settings for one machine. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+
+const projectRoot = join(import.meta.dirname, "..");
+
+/** Runs the app as `cdk synth` would, without the CDK's own command line. Throws with the app's words if it fails. */
+export async function synthesise(outDir: string, context: Readonly<Record<string, unknown>>): Promise<void> {
+  const app = spawn(process.execPath, ["lib/app.ts"], {
+    cwd: projectRoot,
+    env: { ...process.env, CDK_OUTDIR: outDir, CDK_CONTEXT_JSON: JSON.stringify(context) },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let words = "";
+  for (const stream of [app.stdout, app.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      words += text;
+    });
+  const code = await new Promise<number | null>((resolve, reject) =>
+    app.on("error", reject).on("close", resolve),
+  );
+  if (code !== 0) throw new Error(`the CDK app failed (exit code ${code}):\n${words.trim()}`);
+}
