@@ -1,0 +1,41 @@
+/** The program and its subcommands. Each subcommand is a file that registers itself here. */
+import { Command, CommanderError } from "commander";
+import manifest from "../package.json" with { type: "json" };
+import { CommandFailure } from "./failures.ts";
+import type { Io } from "./io.ts";
+import { registerStats } from "./stats.ts";
+
+export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
+
+const subcommands: readonly ((program: Command, io: Io) => void)[] = [registerStats];
+
+const ABOUT_EXIT_CODES = `
+Exit codes:
+  0  done
+  1  it failed, or there was nothing to show
+  2  the command line is wrong`;
+
+/** Runs a command line (without node and script) and resolves to its exit code. Never throws for what users can do. */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  try {
+    await createProgram(io).parseAsync(args, { from: "user" });
+    return exitCodes.ok;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    if (!(error instanceof CommandFailure)) throw error;
+    io.err(`sortie: ${error.message}\n`);
+    return exitCodes.failed;
+  }
+}
+
+function createProgram(io: Io): Command {
+  const program = new Command("sortie")
+    .description("Looks at a deployment of Sortie.")
+    .version(manifest.version)
+    .exitOverride()
+    .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .showHelpAfterError("(sortie --help, or sortie <command> --help, shows what there is)")
+    .addHelpText("afterAll", ABOUT_EXIT_CODES);
+  for (const register of subcommands) register(program, io);
+  return program;
+}
