@@ -8,6 +8,7 @@ export const packageRoot = join(import.meta.dirname, "..");
 export const entries = {
   rollout: join(packageRoot, "functions", "rollout.ts"),
   lifecycle: join(packageRoot, "functions", "lifecycle.ts"),
+  fleetNames: join(packageRoot, "functions", "fleet-names.ts"),
 } as const;
 
 /** The module name by which `functions/rollout.ts` imports its agent; the bundler points it at the fleet's own. */

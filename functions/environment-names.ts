@@ -1,3 +1,11 @@
+/** Absent where nothing in front of the engine asks for a token. */
+const engineAccess = {
+  /** The secret in Secrets Manager that holds the token. */
+  engineSecretArn: "SORTIE_ENGINE_SECRET_ARN",
+  /** The header that carries it. */
+  engineHeader: "SORTIE_ENGINE_HEADER",
+} as const;
+
 /**
  * The names of the environment variables of the functions. The constructs in `lib/` write them, `functions/environment`
  * reads them. Booleans are "true" or "false", durations are whole numbers in the unit that the name ends with.
@@ -8,6 +16,7 @@ export const rolloutVariables = {
   /** The engine's name: its key in the table. */
   engine: "SORTIE_ENGINE",
   engineUrl: "SORTIE_ENGINE_URL",
+  ...engineAccess,
   table: "SORTIE_TABLE",
   queueUrl: "SORTIE_QUEUE_URL",
   deadLetterQueueUrl: "SORTIE_DEAD_LETTER_QUEUE_URL",
@@ -30,6 +39,7 @@ export const rolloutVariables = {
 export const lifecycleVariables = {
   engine: "SORTIE_ENGINE",
   engineUrl: "SORTIE_ENGINE_URL",
+  ...engineAccess,
   table: "SORTIE_TABLE",
   /** JSON list of `FleetVariable`: the fleets on this engine. */
   fleets: "SORTIE_FLEETS",
@@ -45,4 +55,5 @@ export interface FleetVariable {
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
   readonly maxAttempts: number;
+  readonly budgetUsdPerDay?: number | undefined;
 }

@@ -8,12 +8,30 @@ const nonEmpty = z.string().min(1);
 const whole = z.coerce.number().int().min(0);
 const positive = z.coerce.number().positive();
 const url = z.string().regex(/^https?:\/\/[^/]/, "expected an address that begins with http:// or https://");
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue("expected JSON");
+    return z.NEVER;
+  }
+});
 const flag = z.enum(["true", "false"]).transform((value) => value === "true");
+
+/** Both or none: `engineToken` in `engine-credentials.ts` says so. */
+const engineAccess = { engineSecretArn: nonEmpty.optional(), engineHeader: nonEmpty.optional() };
+
+const throttle = z.strictObject({
+  ratio: z.number().min(0),
+  batchSize: z.number().int().min(1),
+  repeats: z.number().int().min(1),
+});
 
 const rolloutSchema = z.object({
   fleet: nonEmpty,
   engine: nonEmpty,
   engineUrl: url,
+  ...engineAccess,
   table: nonEmpty,
   queueUrl: url,
   deadLetterQueueUrl: url,
@@ -25,28 +43,26 @@ const rolloutSchema = z.object({
   allowUnusualRewards: flag,
   rolloutTtlDays: positive,
   stragglerGraceSeconds: positive.optional(),
+  throttle: json.pipe(throttle).optional(),
   heartbeatSeconds: positive.default(60),
 });
 export type RolloutEnvironment = z.infer<typeof rolloutSchema>;
 
 const fleets = z.array(
-  z.object({ name: nonEmpty, queueUrl: url, deadLetterQueueUrl: url, maxAttempts: whole.min(1) }),
+  z.object({
+    name: nonEmpty,
+    queueUrl: url,
+    deadLetterQueueUrl: url,
+    maxAttempts: whole.min(1),
+    budgetUsdPerDay: positive.optional(),
+  }),
 );
 const lifecycleSchema = z.object({
   engine: nonEmpty,
   engineUrl: url,
+  ...engineAccess,
   table: nonEmpty,
-  fleets: z
-    .string()
-    .transform((text, context) => {
-      try {
-        return JSON.parse(text) as unknown;
-      } catch {
-        context.addIssue("expected JSON");
-        return z.NEVER;
-      }
-    })
-    .pipe(fleets),
+  fleets: json.pipe(fleets),
   snapshotTtlDays: positive,
   rolloutTtlDays: positive,
   sweepIntervalSeconds: z.coerce.number().min(0).default(30),

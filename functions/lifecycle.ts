@@ -8,6 +8,8 @@ import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createLifecycleStore } from "./adapters/table/lifecycle.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
+import { createUsageStore } from "./adapters/table/usage.ts";
+import { keepBudget, readSpend } from "./core/budget.ts";
 import { FleetGate } from "./core/gate.ts";
 import type { Log } from "./core/ports.ts";
 import type { SweptFleet } from "./core/sweep.ts";
@@ -26,18 +28,22 @@ const store = createLifecycleStore({ ...table, snapshotTtlDays: environment.snap
 const rollouts = createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays });
 const invocations = createInvocationStore(table);
 const gates = createGateStore(table);
+const usage = createUsageStore(table);
 
-const fleets: FleetQueue[] = environment.fleets.map(({ name, queueUrl, deadLetterQueueUrl }) => ({
-  name,
-  gate: () => gates.read(name),
-  depths: async () => {
-    const [queue, dead] = await Promise.all([
-      readDepth(queues, queueUrl),
-      readDepth(queues, deadLetterQueueUrl),
-    ]);
-    return { queue, deadLetters: dead.visible + dead.in_flight + dead.delayed };
-  },
-}));
+const fleets: FleetQueue[] = environment.fleets.map(
+  ({ name, queueUrl, deadLetterQueueUrl, budgetUsdPerDay }) => ({
+    name,
+    gate: () => gates.read(name),
+    spend: () => readSpend({ clock, usage }, name, budgetUsdPerDay),
+    depths: async () => {
+      const [queue, dead] = await Promise.all([
+        readDepth(queues, queueUrl),
+        readDepth(queues, deadLetterQueueUrl),
+      ]);
+      return { queue, deadLetters: dead.visible + dead.in_flight + dead.delayed };
+    },
+  }),
+);
 
 export async function handler(_event: unknown, context: Context): Promise<{ at?: string; status?: string }> {
   const log = createLog({ engine: environment.engine, invocation: context.awsRequestId });
@@ -55,12 +61,18 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
         index: store,
         fleets: sweptFleets(log),
       },
+      budget: () => keepBudgets(log),
       snapshot: { clock, log, engine, store, fleets },
     },
     environment,
   );
   if (snapshot) publishSnapshot(snapshot);
   return snapshot ? { at: snapshot.at, status: snapshot.status.engine_status } : {};
+}
+
+async function keepBudgets(log: Log): Promise<void> {
+  for (const fleet of fleets)
+    await keepBudget({ clock, log, gates, usage }, fleet.name, await fleet.spend(), await fleet.gate());
 }
 
 function sweptFleets(log: Log): ReadonlyMap<string, SweptFleet> {

@@ -44,6 +44,8 @@ export function publishSnapshot(snapshot: Snapshot): void {
         seen.queue === null ? 0 : seen.queue.visible + seen.queue.delayed,
       ],
       ["DeadLetters", MetricUnit.Count, seen.dead_letters ?? 0],
+      ["EstimatedUsd", MetricUnit.NoUnit, seen.spend?.usd_today ?? 0],
+      ["BudgetExceeded", MetricUnit.Count, seen.spend?.budget_exceeded ? 1 : 0],
     ]);
 }
 

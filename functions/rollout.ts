@@ -1,33 +1,40 @@
 /** The rollout function's handler: an SQS event in, a partial batch response out. */
+import "./process-guard.ts";
+
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import agent from "#agent";
-import { createChat, createEngine, installFetch } from "./adapters/engine/index.ts";
+import { createChat, createEngine } from "./adapters/engine/index.ts";
 import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
+import { createAdmissionStore } from "./adapters/table/admission.ts";
 import { createTableClient } from "./adapters/table/client.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
+import { createUsageStore } from "./adapters/table/usage.ts";
 import { runBatch } from "./core/batch.ts";
+import { describeError } from "./core/errors.ts";
 import { FleetGate } from "./core/gate.ts";
-import type { Ports, QueueRecord } from "./core/ports.ts";
+import type { Log, Ports, QueueRecord } from "./core/ports.ts";
+import { dayOf } from "./core/spend.ts";
 import { fleetLimits, readRolloutEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
 import { createMeter } from "./meter.ts";
+import { surviveStrayRejections } from "./stray-rejections.ts";
 import { systemClock as clock } from "./system-clock.ts";
 
 const environment = readRolloutEnvironment(process.env);
 const limits = fleetLimits(environment);
 const table = { client: createTableClient(), table: environment.table };
-// An agent's own library must not cut a model call that is silent for minutes.
-installFetch();
 
 const gates = createGateStore(table);
+const usage = createUsageStore(table);
 const shared: Omit<Ports, "log" | "gate"> = {
   clock,
   random: Math.random,
   engine: createEngine({ url: environment.engineUrl, clock }),
   rollouts: createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   invocations: createInvocationStore(table),
+  admissions: createAdmissionStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   queue: createQueue({ client: createQueueClient(), ...environment }),
   meter: createMeter(limits.fleet),
   agents: { agent, start: (grant) => createChat(grant) },
@@ -41,14 +48,25 @@ const nextSerial = () => {
 
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const log = createLog({ fleet: limits.fleet, invocation: context.awsRequestId });
+  surviveStrayRejections(log);
   const gate = new FleetGate({ clock, log, gates }, limits.fleet);
   const batch = {
     id: context.awsRequestId,
     endsAt: clock.now() + context.getRemainingTimeInMillis(),
     nextSerial,
   };
+  const began = clock.now();
   const back = await runBatch(event.Records.map(queueRecord), batch, { ...shared, log, gate }, limits);
+  await noteUsage(log, (clock.now() - began) / 1000, Number(context.memoryLimitInMB), event.Records.length);
   return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
+/** An estimate of the bill, and no reason to fail. */
+async function noteUsage(log: Log, seconds: number, memoryMb: number, deliveries: number): Promise<void> {
+  const used = { gb_seconds: (seconds * memoryMb) / 1024, invocations: 1, deliveries };
+  await usage
+    .add(limits.fleet, dayOf(clock.now()), used)
+    .catch((error) => log("warn", "usage not noted", { error: describeError(error, 300) }));
 }
 
 function queueRecord(record: SQSRecord): QueueRecord {

@@ -1,4 +1,5 @@
 /** A batch of queue records: its rollouts run at the same time, and none harms its neighbours. */
+import { AdmissionDesk } from "./admission-desk.ts";
 import { describeError } from "./errors.ts";
 import type { FleetLimits, Ports, QueueRecord } from "./ports.ts";
 import { type Disposition, type RunningInvocation, runRollout } from "./rollout.ts";
@@ -27,12 +28,14 @@ export async function runBatch(
   const invocation = {
     ...batch,
     watch,
+    desk: limits.throttle && new AdmissionDesk(ports, limits.fleet, limits.throttle),
     isAlive: async (id: string) => id === batch.id || (await isAlive(ports, id, ports.clock.now())),
   };
   const self = { id: batch.id, fleet: limits.fleet, endsAt: batch.endsAt };
+  let beating: Promise<void> | undefined;
   try {
     await ports.invocations.alive(lifeSign(self, ports.clock.now(), limits.heartbeatSeconds));
-    void keepSayingAlive(ports, self, limits.heartbeatSeconds, stop.signal);
+    beating = keepSayingAlive(ports, self, limits.heartbeatSeconds, stop.signal);
     const back = await Promise.all(records.map((record) => dispatch(record, invocation, ports, limits)));
     return back.filter((id) => id !== undefined);
   } catch (error) {
@@ -42,6 +45,8 @@ export async function runBatch(
   } finally {
     watch.stop();
     stop.abort();
+    // A sign of life under way must not land after the invocation's item is gone.
+    await beating;
     await ports.invocations.done(batch.id).catch(() => undefined);
   }
 }

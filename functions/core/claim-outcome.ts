@@ -34,13 +34,14 @@ export interface Granted {
   /** The engine's, at the last look before the claim; null before its first ROLLING. */
   readonly globalStep: number | null;
 }
-/** Why the last try came to nothing; `stopped`: the signal fired. */
+/** Why the last try came to nothing; `stopped`: the signal fired; `no-time`: too little is left for an episode. */
 export type WaitedBecause =
   | "not-rolling"
   | "no-episodes"
   | "throttled"
   | "refused"
   | "engine-error"
+  | "no-time"
   | "stopped";
 export interface WaitedOut {
   readonly kind: "waited-out";

@@ -1,34 +1,55 @@
 /** From a rollout to a claimed episode that the table knows of. */
+import type { AdmissionDesk } from "./admission-desk.ts";
 import { type ClaimOutcome, claimEpisode, type Granted } from "./claim.ts";
 import { clientUuid } from "./client-uuid.ts";
 import { describeError } from "./errors.ts";
+import { evalName } from "./eval-name.ts";
 import type { Rollout } from "./message.ts";
 import { standing, transition } from "./persist.ts";
 import type { FleetLimits, Ports, QueueRecord } from "./ports.ts";
 import type { ClaimAnswer, ThrottlePolicy } from "./protocol.ts";
 import type { Attempt, RolloutItem } from "./rollout-item.ts";
+import { policyOf } from "./throttle.ts";
 import { firstSeen, opened } from "./transitions.ts";
 
 export async function claimFor(
   rollout: Rollout,
   attempt: string,
-  invocation: { endsAt: number },
+  invocation: { endsAt: number; desk: AdmissionDesk | undefined },
   ports: Ports,
   limits: FleetLimits,
 ): Promise<ClaimOutcome> {
   const uuid = clientUuid(limits.fleet, attempt);
   const needed = (limits.minEpisodeSeconds + limits.settleMarginSeconds) * 1000;
+  const latest = invocation.endsAt - needed;
+  // What came before, such as settling a leftover, may have taken most of the time.
+  if (ports.clock.now() > latest) return { kind: "waited-out", because: "no-time", status: "", detail: "" };
   const request = {
     client_uuid: uuid,
     episode_type: rollout.episodeType,
     discard_episode_timeout: rollout.discardTimeout ?? limits.discardTimeoutSeconds,
-    throttle_policy: unlimited(rollout.task.task_id),
+    throttle_policy: policyFor(rollout, limits),
   };
-  return await claimEpisode(ports.engine, request, {
+  const ticket = rollout.episodeType === "train" ? invocation.desk?.ticket(rollout.task.task_id) : undefined;
+  const claim = await claimEpisode(ports.engine, request, {
     clock: ports.clock,
-    waitUntil: Math.min(ports.clock.now() + limits.claimWaitSeconds * 1000, invocation.endsAt - needed),
+    waitUntil: Math.min(ports.clock.now() + limits.claimWaitSeconds * 1000, latest),
+    admission: ticket && (() => ticket.ask()),
     onUnclearClaim: () => findGrant(uuid, ports),
   });
+  if (claim.kind === "waited-out") await ticket?.release();
+  const tooLate = ports.clock.now() > latest + (limits.minEpisodeSeconds * 1000) / 2;
+  if (claim.kind !== "granted" || !tooLate) return claim;
+  // The answer took so long that the agent could only fail.
+  await giveBack(uuid, claim.grant.episode_uuid, ports);
+  return { kind: "waited-out", because: "no-time", status: "", detail: "" };
+}
+
+/** The engine does nothing with the numbers; `AdmissionDesk` is what keeps to them. */
+function policyFor(rollout: Rollout, limits: FleetLimits): ThrottlePolicy {
+  const { task_id: id } = rollout.task;
+  if (rollout.episodeType === "eval") return unlimited(evalName(id));
+  return limits.throttle ? policyOf(limits.throttle, id) : unlimited(id);
 }
 
 /**
@@ -74,22 +95,20 @@ export async function openAttempt(
   try {
     const moved = await transition(ports, left, next);
     const found = standing(moved, left ?? { ...next, stamp: "" });
-    if (found.attempt?.id !== attempt.id) await giveBack(attempt, ports, limits);
+    if (found.attempt?.id !== attempt.id)
+      await giveBack(clientUuid(limits.fleet, attempt.id), attempt.episode, ports);
     return found;
   } catch (error) {
-    await giveBack(attempt, ports, limits);
+    await giveBack(clientUuid(limits.fleet, attempt.id), attempt.episode, ports);
     throw error;
   }
 }
 
 /** Aborts an episode that was claimed a moment ago and is not in the table. If that fails, the sweep finds it. */
-async function giveBack(attempt: Attempt, ports: Ports, limits: FleetLimits): Promise<void> {
+async function giveBack(uuid: string, episode: string, ports: Ports): Promise<void> {
   try {
-    await ports.engine.abort(clientUuid(limits.fleet, attempt.id), attempt.episode, { timeoutMs: 10_000 });
+    await ports.engine.abort(uuid, episode, { timeoutMs: 10_000 });
   } catch (error) {
-    ports.log("warn", "episode could not be given back", {
-      episode: attempt.episode,
-      error: describeError(error),
-    });
+    ports.log("warn", "episode could not be given back", { episode, error: describeError(error) });
   }
 }

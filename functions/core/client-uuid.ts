@@ -19,3 +19,8 @@ export function parseClientUuid(
   const [, fleet = "", attempt = "", invocation = ""] = match;
   return { fleet, attempt, invocation };
 }
+
+/** Whether the uuid is of any attempt of this fleet. A fleet's name holds no `/`. */
+export function isClientOf(fleet: string, uuid: string): boolean {
+  return uuid.startsWith(`${fleet}/`);
+}

@@ -58,12 +58,16 @@ function engineAlarms(seen: Observed, settings: LifecycleSettings): Texts {
 function startAlarms(seen: Observed, hash: string, settings: LifecycleSettings): Texts {
   const why = seen.last_failure?.text ?? "";
   const counted = `${seen.failures} of ${settings.startAttempts} starts failed`;
-  const gaveUp = hasGivenUp(seen, settings);
+  // An engine that is up shows that a later start did not fail, though they count until its first policy update.
+  const failed = seen.failures > 0 && !isUp(seen.status);
+  const gaveUp = failed && hasGivenUp(seen, settings);
   const runs = isUp(seen.status) || seen.status === BOOTING;
   const differs = runs && seen.start !== undefined && seen.start.hash !== hash;
   return {
-    "gave-up": gaveUp ? `${counted}, and no more are made until the desired state is set anew: ${why}` : undefined,
-    "start-failed": !gaveUp && seen.failures > 0 ? `${counted}: ${why}` : undefined,
+    "gave-up": gaveUp
+      ? `${counted}, and no more are made until the desired state is set anew: ${why}`
+      : undefined,
+    "start-failed": failed && !gaveUp ? `${counted}: ${why}` : undefined,
     "config-differs": differs
       ? "the engine runs with another config than the desired one; restart it to use the new one"
       : undefined,

@@ -52,7 +52,6 @@ export const alarmCodes = [
   "boot-stalled",
   "stalled",
   "config-differs",
-  "config-invalid",
   "desired-unreadable",
   "call-failed",
 ] as const;
@@ -129,7 +128,7 @@ export const lifecycleDefaults: LifecycleSettings = {
 };
 
 export interface EngineStateStore {
-  /** `unreadable` says why where something stands there that is no desired state. */
+  /** `unreadable` says why where something stands there that is no desired state, or its config is not the checked one. */
   readDesired(engine: string): Promise<{ desired?: Desired | undefined; unreadable?: string }>;
   readObserved(engine: string): Promise<Observed | undefined>;
   /**
@@ -142,5 +141,5 @@ export interface EngineStateStore {
 /** SHA-256 of the config's UTF-8, in hex. */
 export async function configHash(config: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(config));
-  return new Uint8Array(digest).toHex();
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -8,8 +8,15 @@ import { describeError } from "./errors.ts";
 import type { Log } from "./ports.ts";
 import type { Reason } from "./reasons.ts";
 
+export interface Pause {
+  readonly at: number;
+  readonly why: string;
+  /** Absent: a person asked for it. */
+  readonly by?: "budget" | undefined;
+}
+
 export interface GateState {
-  readonly paused?: { readonly at: number; readonly why: string } | undefined;
+  readonly paused?: Pause | undefined;
   /** Failures in a row. */
   readonly failures: number;
   /** Unix ms since when the circuit is open. */
@@ -29,7 +36,7 @@ export interface GateStore {
   /** True for the one caller that may probe now; the next probe comes at `nextProbeAt`. */
   takeProbe(fleet: string, now: number, nextProbeAt: number): Promise<boolean>;
   reset(fleet: string): Promise<void>;
-  setPaused(fleet: string, pause: { at: number; why: string } | undefined): Promise<void>;
+  setPaused(fleet: string, pause: Pause | undefined): Promise<void>;
 }
 
 /** Failures in a row that open the circuit. More than one batch of a default invocation. */

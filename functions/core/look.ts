@@ -47,7 +47,7 @@ function own<Value>(entries: Record<string, Value> | null, name: string): Value 
 /**
  * A discarded episode is handed out again under the same uuid, so its uuid among the completed ones does not prove that
  * the end was ours: the list of client uuids does. The engine empties that list when it syncs weights; then the uuid
- * still counts while the engine could not have discarded and re-issued the episode since its result was stored.
+ * still counts while the engine could not have discarded and re-issued the episode since its last model call.
  */
 function endedSight(
   attempt: Attempt,
@@ -59,6 +59,6 @@ function endedSight(
   if (Object.values(clients).some((uuids) => uuids.includes(names.clientUuid))) return "ended";
   if (!own(pool.completed_tasks_details, names.taskId)?.includes(attempt.episode)) return undefined;
   if (Object.keys(clients).length > 0) return "lost";
-  const idle = now - (attempt.result_at ?? attempt.claimed_at);
+  const idle = now - (attempt.last_call_at ?? attempt.claimed_at);
   return idle < attempt.discard_timeout * 1000 ? "ended" : "past";
 }

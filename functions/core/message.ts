@@ -38,11 +38,17 @@ const envelopeSchema = z.strictObject({
  */
 export function decodeMessage(body: string, messageId: string): Rollout {
   const value = parseObject(body);
-  const envelope = decodeEnvelope("task" in value ? value : { task: value }, "task" in value);
+  const envelope =
+    "task" in value ? decodeEnvelope(withoutNulls(value), true) : decodeEnvelope({ task: value }, false);
   const { task, repeat, run, episode_type: episodeType, discard_episode_timeout: discardTimeout } = envelope;
   const key =
     run === undefined ? `message/${messageId}` : `run/${run}/${episodeType}/${repeat}/${task.task_id}`;
   return { key, task, repeat, run, episodeType, discardTimeout };
+}
+
+/** Python's pydantic writes a field that was left out as null. */
+function withoutNulls(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null));
 }
 
 function parseObject(body: string): Record<string, unknown> {

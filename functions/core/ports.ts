@@ -1,4 +1,5 @@
 /** The ports of the domain. Each has one implementation, in `adapters/`. */
+import type { AdmissionStore } from "./admission-item.ts";
 import type { Agent } from "./agent.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Engine } from "./engine.ts";
@@ -6,6 +7,7 @@ import type { Passage } from "./gate.ts";
 import type { EpisodeType } from "./protocol.ts";
 import type { Reason } from "./reasons.ts";
 import type { RolloutItem } from "./rollout-item.ts";
+import type { ThrottleSetting } from "./throttle.ts";
 
 /** `moved` the write took place; otherwise the item that stands there instead. */
 export type Moved = { moved: true; item: RolloutItem } | { moved: false; found: RolloutItem | undefined };
@@ -71,6 +73,8 @@ export interface FleetLimits {
   readonly settleMarginSeconds: number;
   readonly allowUnusualRewards: boolean;
   readonly stragglerGraceSeconds: number | undefined;
+  /** Absent: any number of different tasks may be in the engine's batch. */
+  readonly throttle?: ThrottleSetting | undefined;
   readonly heartbeatSeconds: number;
 }
 
@@ -80,6 +84,7 @@ export interface Ports {
   readonly engine: Engine;
   readonly rollouts: RolloutStore;
   readonly invocations: InvocationStore;
+  readonly admissions: AdmissionStore;
   readonly queue: Queue;
   readonly agents: AgentRunner;
   readonly log: Log;
@@ -116,5 +121,7 @@ export interface AgentRunner {
   start(grant: { baseUrl: string; apiKey: string; signal: AbortSignal }): {
     chat: Parameters<Agent>[1]["chat"];
     calls: () => number;
+    /** Unix ms at which the last call began. */
+    lastCallAt: () => number | undefined;
   };
 }

@@ -4,7 +4,7 @@
  * where it raises an error, this waits. docs/lifecycle.md has the table.
  */
 import { alarmsOf, bootsTooLong, hasGivenUp, isStalled } from "./engine-alarms.ts";
-import type { Desired, LifecycleSettings, Observed, Step, WantedRunning } from "./engine-state.ts";
+import type { AlarmCode, Desired, LifecycleSettings, Observed, Step, WantedRunning } from "./engine-state.ts";
 import { BOOTING, isUp, type Look, nothingObserved, OFFLINE, observeEngine } from "./observe-engine.ts";
 import { countFailure, isUnderWay, settleStart } from "./start-record.ts";
 
@@ -17,17 +17,24 @@ export interface Decision {
   readonly next: Observed;
 }
 
-export function reconcile(
-  desired: Desired | undefined,
-  observed: Observed | undefined,
-  look: Look,
-  settings: LifecycleSettings,
-): Decision {
+/** What is wrong with the desired state: the engine is only watched then, and the fault shown. */
+export type Faults = Partial<Record<AlarmCode, string>>;
+
+export interface ReconcileFacts {
+  readonly desired: Desired | undefined;
+  readonly observed: Observed | undefined;
+  readonly look: Look;
+  readonly settings: LifecycleSettings;
+  readonly faults?: Faults;
+}
+
+export function reconcile({ desired, observed, look, settings, faults = {} }: ReconcileFacts): Decision {
+  const wanted = Object.keys(faults).length === 0 ? desired : undefined;
   const seen = observeEngine(observed ?? nothingObserved(look.now), look, settings);
   const current = forGeneration(settleStart(seen, settings), desired);
-  const { step, next } = decide(desired, current, settings);
-  const recorded = { ...next, step };
-  return { step, next: { ...recorded, alarms: alarmsOf(recorded, desired, settings) } };
+  const { step, next } = decide(wanted, current, settings);
+  const recorded = { ...next, step, ...(step.kind === "none" ? { call_error: undefined } : {}) };
+  return { step, next: { ...recorded, alarms: alarmsOf(recorded, wanted, settings, faults) } };
 }
 
 /** What failed before somebody changed their mind does not count any more. A start that is under way stays. */
@@ -69,10 +76,8 @@ function toRestarted(
 function toRunning(desired: WantedRunning, seen: Observed, settings: LifecycleSettings): Decision {
   if (seen.status === OFFLINE) return fromOffline(desired, seen, settings);
   if (seen.status === BOOTING) return whileBooting(seen, settings);
-  if (isKnownUp(seen.status) && settings.restartWhenStalled && isStalled(seen, settings)) {
-    if (hasGivenUp(seen, settings)) return none(seen, "stalled, and restarts have not helped: left alone");
-    return stop(countFailure(seen, "the engine stalled", settings), "the engine is stalled");
-  }
+  if (isKnownUp(seen.status) && settings.restartWhenStalled && isStalled(seen, settings))
+    return giveUp(seen, seen.progress.at, "the engine stalled", settings);
   const rolls = seen.status === "ENGINE.ROLLING" || seen.status === "ENGINE.ROLLING_POST";
   return rolls ? none(seen, "running, as wanted") : wait(seen, `the engine is ${seen.status}`);
 }
@@ -96,17 +101,21 @@ function fromOffline(desired: WantedRunning, seen: Observed, settings: Lifecycle
 /** An engine that refused our start says BOOTING until it is stopped. */
 function whileBooting(seen: Observed, settings: LifecycleSettings): Decision {
   const { start } = seen;
-  if (start?.answer === "refused") return stop(seen, "the engine refused the start, and says BOOTING until it is stopped");
+  if (start?.answer === "refused")
+    return stop(seen, "the engine refused the start, and boots until it is stopped");
   const answered = start === undefined || start.answer === "accepted";
-  const late = bootsTooLong(seen, settings);
-  if (late && !answered)
-    return stop(
-      countFailure(seen, "the answer was lost, and the engine booted for too long", settings),
-      "the engine has been booting for too long after a start whose answer was lost",
-    );
-  if (late && settings.restartWhenStalled)
-    return stop(countFailure(seen, "the engine booted for too long", settings), "the engine has been booting for too long");
-  return wait(seen, "the engine is booting");
+  if (!bootsTooLong(seen, settings)) return wait(seen, "the engine is booting");
+  if (!answered)
+    return giveUp(seen, seen.since, "the answer was lost, and the engine booted for too long", settings);
+  if (settings.restartWhenStalled)
+    return giveUp(seen, seen.since, "the engine booted for too long", settings);
+  return wait(seen, "the engine has been booting for too long");
+}
+
+/** Stops what came of a start. It is one failure, however often the stop has to be sent. */
+function giveUp(seen: Observed, begunAt: number, why: string, settings: LifecycleSettings): Decision {
+  const counted = (seen.stopped_at ?? 0) > begunAt;
+  return stop(counted ? seen : countFailure(seen, why, settings), why);
 }
 
 function none(next: Observed, reason: string): Decision {

@@ -6,6 +6,7 @@ import { clientUuid } from "./client-uuid.ts";
 import { EngineError } from "./errors.ts";
 import { lookFor, POOL_LAG_MS, type Sight } from "./look.ts";
 import type { SettleLimits, SettlePorts } from "./ports.ts";
+import type { PoolInformation } from "./protocol.ts";
 import type { Reason } from "./reasons.ts";
 import type { OpenRolloutItem } from "./rollout-item.ts";
 
@@ -113,14 +114,20 @@ async function lookUntilClear(
   }
 }
 
-function verdictOf(sight: Sight | "unreadable", state: Reporting, now: number): Reported | undefined {
-  const notOurs = sight === "lost" || sight === "gone" || sight === "past";
+function verdictOf(
+  sight: Sight | "vanished" | "unreadable",
+  state: Reporting,
+  now: number,
+): Reported | undefined {
+  const notOurs = sight === "lost" || sight === "gone" || sight === "past" || sight === "vanished";
   // An eval end puts the episode up for claiming again and shows nowhere: no longer ours is all there is to see.
   if (notOurs && state.item.episode_type === "eval" && state.maybeSent)
     return { decided: true, reason: "ended" };
   if (sight === "ended") return { decided: true, reason: "ended" };
   if (sight === "lost")
     return { decided: true, reason: "episode-lost", detail: "the engine shows no end of this episode" };
+  if (sight === "vanished")
+    return { decided: true, reason: "unknown", detail: "the engine shows neither the episode nor its end" };
   if (sight !== "past") return undefined;
   if (!state.maybeSent) return { decided: true, reason: "engine-left-rolling" };
   // The pool may still be about to show the end.
@@ -132,7 +139,7 @@ async function look(
   ports: SettlePorts,
   limits: SettleLimits,
   state: Reporting,
-): Promise<Sight | "unreadable"> {
+): Promise<Sight | "vanished" | "unreadable"> {
   const { item } = state;
   const names = { clientUuid: clientUuid(limits.fleet, item.attempt.id), taskId: item.task_id };
   try {
@@ -143,11 +150,22 @@ async function look(
     const sight = lookFor(attempt, names, pool, now);
     if (sight === "gone" || sight === "past") state.goneSince ??= now;
     else if (sight === "ours") state.goneSince = undefined;
-    return sight;
+    const vanished = sight === "lost" && state.maybeSent && (await hasVanished(ports, attempt.episode, pool));
+    return vanished ? "vanished" : sight;
   } catch (error) {
     if (error instanceof EngineError) return "unreadable";
     throw error;
   }
+}
+
+/**
+ * An engine that restarted without its state may be at the same step again: that it shows no end then proves nothing.
+ * Only where it still has the episode, unclaimed or somebody else's, has no end of ours been taken.
+ */
+async function hasVanished(ports: SettlePorts, episode: string, pool: PoolInformation): Promise<boolean> {
+  const ended = Object.values(pool.completed_tasks_details).some((episodes) => episodes.includes(episode));
+  if (ended || Object.hasOwn(pool.running_episode_details ?? {}, episode)) return false;
+  return !(await ports.engine.buffer()).some(({ episode_uuid }) => episode_uuid === episode);
 }
 
 async function pause(ports: SettlePorts, until: number): Promise<boolean> {

@@ -27,6 +27,8 @@ const attemptSchema = z.object({
   result: workflowOutputSchema.optional(),
   result_at: z.number().optional(),
   model_calls: z.number().optional(),
+  /** When the last model call began: from then on the engine counts the episode as idle. */
+  last_call_at: z.number().optional(),
   /** How the attempt failed, where its episode could not be settled at once. */
   failure: z.object({ reason, detail: z.string().optional() }).optional(),
   /** Since when the engine shows the episode nowhere, while it should. */

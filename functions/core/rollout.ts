@@ -1,4 +1,5 @@
 /** The story of one rollout: record → rollout → claim → agent → result → end → record. Read `runRollout` first. */
+import type { AdmissionDesk } from "./admission-desk.ts";
 import { bury } from "./bury.ts";
 import type { ClaimOutcome, Granted } from "./claim.ts";
 import { claimFor, openAttempt } from "./claiming.ts";
@@ -25,6 +26,8 @@ export interface RunningInvocation {
   readonly id: string;
   readonly endsAt: number;
   readonly watch: EngineWatch;
+  /** Where train rollouts of a throttled fleet ask before they claim. */
+  readonly desk: AdmissionDesk | undefined;
   /** A number that this process has not given out before. */
   readonly nextSerial: () => number;
   /** Whether the invocation behind an attempt still says that it lives. */
@@ -145,7 +148,9 @@ async function settleAfterAgent(
   const { output, shortened } = fitOutput(end.output);
   if (shortened.length > 0)
     ports.log("warn", "result shortened to fit the table", { rollout: open.key, shortened });
-  const moved = await transition(ports, open, withResult(open, output, end.calls, ports.clock.now()));
+  const moved = await transition(ports, open, withResult(open, output, end, ports.clock.now()), {
+    until: invocation.endsAt - REPORT_MARGIN_MS,
+  });
   const stored = standing(moved, open);
   if (!moved.moved || !isOpen(stored)) return stored;
   const until = invocation.endsAt - REPORT_MARGIN_MS;
@@ -171,7 +176,7 @@ async function conclude(
     return { done: false, delaySeconds: WAIT_FOR_OPEN_ATTEMPT_SECONDS, because: "open-attempt" };
   return {
     done: false,
-    delaySeconds: waitAfterAttempt(item.attempts, ports.random),
+    delaySeconds: waitAfterAttempt(item, ports.random),
     because: lastAttempt(item)?.reason ?? "waiting",
   };
 }

@@ -21,7 +21,7 @@ export class AttemptAborted extends Error {
 export const AGENT_ABORT = "AgentAbort";
 
 export type AgentEnd =
-  | { kind: "output"; output: WorkflowOutput; calls: number }
+  | { kind: "output"; output: WorkflowOutput; calls: number; lastCallAt: number | undefined }
   | { kind: "failed"; reason: Reason; detail: string; calls: number };
 
 export interface AgentRun {
@@ -59,7 +59,7 @@ export async function runAgent(
     };
     const output = await untilAborted(callAgent(ports.agents.agent, run.rollout, episode), signal);
     const checked = checkOutput(output, run.rollout.episodeType, run.allowUnusualRewards);
-    return { kind: "output", output: checked, calls: model.calls() };
+    return { kind: "output", output: checked, calls: model.calls(), lastCallAt: model.lastCallAt() };
   } catch (error) {
     return { kind: "failed", ...blame(error, signal), calls: model.calls() };
   } finally {

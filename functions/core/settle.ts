@@ -22,8 +22,10 @@ export async function settleWithResult(
   item: OpenRolloutItem,
   options: { until: number; resumed: boolean },
 ): Promise<Settled> {
-  if (ports.clock.now() > item.attempt.expires_at && item.attempt.gone_since === undefined)
-    return await settleExpired(ports, limits, item, options);
+  if (ports.clock.now() > item.attempt.expires_at && item.attempt.gone_since === undefined) {
+    const expired = await settleExpired(ports, limits, item, options);
+    if (expired) return expired;
+  }
   const outcome = await report(ports, limits, item, options);
   if (outcome.decided) {
     // The engine refused what is still ours: it must not stay open.
@@ -37,13 +39,16 @@ export async function settleWithResult(
   return { item: standing(moved, item), settled: false };
 }
 
-/** As in the reference, an episode past its expiry is aborted instead of ended; unless an end of it was taken. */
+/**
+ * As in the reference, an episode past its expiry is aborted instead of ended; unless an end of it was taken. Undefined
+ * where the pool may still be about to show that.
+ */
 async function settleExpired(
   ports: SettlePorts,
   limits: SettleLimits,
   item: OpenRolloutItem,
   options: { resumed: boolean },
-): Promise<Settled> {
+): Promise<Settled | undefined> {
   const names = { clientUuid: clientUuid(limits.fleet, item.attempt.id), taskId: item.task_id };
   const sight = await ports.engine.pool().then(
     (pool) => lookFor(item.attempt, names, pool, ports.clock.now()),
@@ -51,7 +56,7 @@ async function settleExpired(
   );
   if (sight === "unreadable") return { item, settled: false };
   if (sight === "ended") return await close(ports, limits, item, "ended");
-  if (sight === "past" && options.resumed) return await close(ports, limits, item, "unknown");
+  if (options.resumed && (sight === "past" || sight === "gone")) return undefined;
   return await settleWithoutResult(ports, limits, item, "expired");
 }
 

@@ -20,6 +20,17 @@ const fleetSnapshotSchema = z.object({
   totals: totalsSchema,
   reward_mean: z.number().nullable(),
   reward_deviation: z.number().nullable(),
+  /** Estimated cost in USD; null where it could not be read. */
+  spend: z
+    .object({
+      usd_today: z.number(),
+      usd_total: z.number(),
+      usd_per_ended: z.number().nullable(),
+      budget_usd_per_day: z.number().nullable(),
+      budget_exceeded: z.boolean(),
+    })
+    .nullable()
+    .default(null),
 });
 export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
 

@@ -1,4 +1,5 @@
 /** A start's way from the intent to its end: what is sent, what was answered, what the looks since say. Pure. */
+import type { Outcome } from "./engine-calls.ts";
 import type { LifecycleSettings, Observed, StartRecord, WantedRunning } from "./engine-state.ts";
 import { BOOTING, isUp, OFFLINE } from "./observe-engine.ts";
 
@@ -50,6 +51,8 @@ function atOffline(seen: Observed, start: StartRecord, settings: LifecycleSettin
   const ourStop = (seen.stopped_at ?? 0) >= start.at;
   // A refusal was counted when it came.
   if (ourStop || seen.finished || start.updated || start.answer === "refused") return gone;
+  // Somebody has changed their mind since: this failure is not one of the newer wish.
+  if (start.generation !== seen.generation) return gone;
   return countFailure(gone, whatFailed(seen, start), settings);
 }
 
@@ -67,4 +70,46 @@ export function countFailure(seen: Observed, text: string, settings: LifecycleSe
   const pause = settings.startPauseSeconds * 1000 * 2 ** Math.min(seen.failures, 20);
   const last_failure = { at: seen.looked_at, text };
   return { ...seen, failures, last_failure, retry_at: seen.looked_at + pause };
+}
+
+/** After a config that was not taken. Only a no counts as a failed start: an engine in trouble may get over it. */
+export function afterSync(
+  seen: Observed,
+  outcome: Failed,
+  now: number,
+  settings: LifecycleSettings,
+): Observed {
+  const failed = { ...seen, looked_at: now, call_error: callError("sync_train_config", outcome, now) };
+  if (outcome.kind === "refused") return countFailure(failed, failed.call_error.text, settings);
+  return { ...failed, retry_at: now + settings.startPauseSeconds * 1000 };
+}
+
+/** After a start was sent, or could not be. */
+export function afterStart(
+  seen: Observed,
+  outcome: Outcome,
+  now: number,
+  settings: LifecycleSettings,
+): Observed {
+  const { start } = seen;
+  if (start === undefined) return seen;
+  const looked = { ...seen, looked_at: now };
+  if (outcome.kind === "accepted")
+    return { ...looked, start: { ...start, answer: "accepted" }, call_error: undefined };
+  const call_error = callError("start_engine", outcome, now);
+  if (outcome.kind === "unreachable") return { ...looked, start: undefined, call_error };
+  const answered: Observed = { ...looked, start: { ...start, answer: outcome.kind }, call_error };
+  return outcome.kind === "refused" ? countFailure(answered, call_error.text, settings) : answered;
+}
+
+/** A stop may be repeated without harm: the next look says whether it has to be. */
+export function afterStop(seen: Observed, outcome: Outcome, now: number): Observed {
+  const accepted = outcome.kind === "accepted";
+  return { ...seen, call_error: accepted ? undefined : callError("stop_engine", outcome, now) };
+}
+
+type Failed = Exclude<Outcome, { kind: "accepted" }>;
+
+function callError(call: string, { kind, words }: Failed, at: number): { at: number; text: string } {
+  return { at, text: `${call} was ${kind}: ${words}` };
 }

@@ -1,4 +1,5 @@
 /** The snapshot: look at the engine, sum up the fleets, write down what was seen. */
+import type { Spend } from "./budget.ts";
 import type { Clock } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 import { describeError } from "./errors.ts";
@@ -30,6 +31,7 @@ export interface FleetQueue {
   readonly name: string;
   depths(): Promise<{ queue: Depth; deadLetters: number }>;
   gate(): Promise<GateState>;
+  spend(): Promise<Spend>;
 }
 
 export interface SnapshotPorts {
@@ -47,7 +49,7 @@ const MOST_UNCONFIRMED = 1000;
  * Attempts that ended so long ago are all to be seen: the index lags behind the table, and a write behind the time
  * that it carries. Younger ones are shown but not yet summed up for good.
  */
-export const SETTLED_MS = 60_000;
+export const SETTLED_MS = 180_000;
 
 export async function takeSnapshot(ports: SnapshotPorts, engineName: string): Promise<Snapshot> {
   const status = await ports.engine.status();
@@ -81,7 +83,7 @@ async function unconfirmedEnds(ports: SnapshotPorts, engineName: string) {
 }
 
 async function readPool(ports: SnapshotPorts): Promise<PoolInformation | null> {
-  return await ports.engine.pool().catch((error) => {
+  return await ports.engine.pool().then(withNamedTasks, (error) => {
     ports.log("warn", "pool could not be read", { error: describeError(error, 300) });
     return null;
   });
@@ -90,6 +92,7 @@ async function readPool(ports: SnapshotPorts): Promise<PoolInformation | null> {
 async function fleetSnapshot(ports: SnapshotPorts, fleet: FleetQueue, open: number): Promise<FleetSnapshot> {
   const totals = await sumUp(ports, fleet.name);
   const gate = await fleet.gate().catch(() => undefined);
+  const spend = await fleet.spend().catch(() => undefined);
   const depths = await fleet.depths().catch((error) => {
     ports.log("warn", "queue depths could not be read", {
       fleet: fleet.name,
@@ -109,7 +112,27 @@ async function fleetSnapshot(ports: SnapshotPorts, fleet: FleetQueue, open: numb
     totals,
     reward_mean: rewardMean(totals),
     reward_deviation: rewardDeviation(totals),
+    spend: spend ? { ...spend, usd_per_ended: perEnded(spend, totals) } : null,
   };
+}
+
+/** Episodes that were claimed without a task stand under the empty name, which no table takes. */
+function withNamedTasks(pool: PoolInformation): PoolInformation {
+  const named = <T>(map: Record<string, T>): Record<string, T> =>
+    Object.fromEntries(
+      Object.entries(map).map(([task, value]) => [task === "" ? "(no task id)" : task, value]),
+    );
+  return {
+    ...pool,
+    completed_tasks_details: named(pool.completed_tasks_details),
+    completed_tasks_client_uuids: named(pool.completed_tasks_client_uuids),
+    ...(pool.completed_tasks_rewards ? { completed_tasks_rewards: named(pool.completed_tasks_rewards) } : {}),
+  };
+}
+
+function perEnded(spend: Spend, totals: Totals): number | null {
+  const ended = totals.ended + totals.eval_ended;
+  return ended === 0 ? null : spend.usd_total / ended;
 }
 
 /** Moves the fleet's totals on to what is settled, and resolves to them with the youngest attempts added. */

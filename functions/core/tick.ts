@@ -10,6 +10,8 @@ export interface TickPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly sweep: SweepPorts;
+  /** Pauses fleets that have spent their budget, and resumes them. */
+  readonly budget: () => Promise<void>;
   readonly snapshot: SnapshotPorts;
 }
 
@@ -24,6 +26,7 @@ const SWEEP_PATIENCE_MS = 25_000;
 export async function tick(ports: TickPorts, options: TickOptions): Promise<Snapshot | undefined> {
   const began = ports.clock.now();
   await sweepOnce(ports, options);
+  await part(ports, "budget", ports.budget);
   const snapshot = await part(ports, "snapshot", () => takeSnapshot(ports.snapshot, options.engine));
   // While episodes are open, sweep more often than the schedule ticks: a crash is settled within two minutes.
   const open = Object.values(snapshot?.fleets ?? {}).reduce((sum, fleet) => sum + fleet.open, 0);

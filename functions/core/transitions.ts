@@ -54,10 +54,11 @@ export function opened(item: NextItem, attempt: Attempt, now: number): NextItem 
 export function withResult(
   item: OpenRolloutItem,
   result: WorkflowOutput,
-  modelCalls: number,
+  model: { calls: number; lastCallAt?: number | undefined },
   now: number,
 ): NextItem & { attempt: Attempt } {
-  const attempt = { ...item.attempt, result, result_at: now, model_calls: modelCalls };
+  const last = model.lastCallAt === undefined ? {} : { last_call_at: model.lastCallAt };
+  const attempt = { ...item.attempt, result, result_at: now, model_calls: model.calls, ...last };
   return { ...item, state: "reporting", attempt, changed_at: now };
 }
 

@@ -1,6 +1,8 @@
 /** How long a message waits in the queue before its rollout is tried again, in seconds. */
 import type { WaitedBecause } from "./claim.ts";
 import type { Random } from "./clock.ts";
+import { usesUpAnAttempt } from "./reasons.ts";
+import type { RolloutItem } from "./rollout-item.ts";
 
 /** SQS hides a message for at most 12 h from its receive; nothing here comes near. */
 const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {
@@ -9,6 +11,7 @@ const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {
   refused: 60,
   "engine-error": 120,
   throttled: 300,
+  "no-time": 5,
   stopped: 5,
 };
 
@@ -18,9 +21,13 @@ export function waitInQueue(because: WaitedBecause, receiveCount: number, random
   return spread(Math.min(grown, LONGEST_WAIT_SECONDS[because]), random);
 }
 
-/** After a failed attempt: 2 s, 8 s, 32 s … up to five minutes; failures without penalty wait the shortest time. */
-export function waitAfterAttempt(attempts: number, random: Random): number {
-  return spread(Math.min(2 * 4 ** Math.max(0, attempts - 1), 300), random);
+/** After a failed attempt: 2 s, 8 s, 32 s … up to five minutes. */
+export function waitAfterAttempt(item: Pick<RolloutItem, "attempts" | "history">, random: Random): number {
+  const last = item.history.at(-1);
+  if (!last || usesUpAnAttempt(last.reason))
+    return spread(Math.min(2 * 4 ** Math.max(0, item.attempts - 1), 300), random);
+  // Without penalty it costs the rollout nothing, but an engine in trouble must not be hammered.
+  return spread(Math.min(2 * 1.5 ** (item.history.length - 1), 60), random);
 }
 
 /** While another attempt of the same rollout is open. */

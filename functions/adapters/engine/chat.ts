@@ -6,6 +6,7 @@ import { ModelError } from "../../core/errors.ts";
 import { parseJson, transportWords, wordsOf } from "./answers.ts";
 import { sharedDispatcher } from "./dispatcher.ts";
 import { exchange, type HttpReply } from "./exchange.ts";
+import { watchModelCalls } from "./model-calls.ts";
 
 export interface ChatOptions {
   /** A grant's `openai_base_url`, with the address that this client uses. */
@@ -22,8 +23,13 @@ export interface Chat {
    * @throws ModelError where there is no answer, or none with choices; the signal's reason once that has fired.
    */
   chat(request: ChatRequest): Promise<ChatMessage>;
-  /** Calls that went out so far, answered or not: an episode without any is worth nothing to the trainer. */
+  /**
+   * Calls that went out so far, answered or not, made here or by an agent's own library through `fetch`: an episode
+   * without any is worth nothing to the trainer.
+   */
   calls(): number;
+  /** Unix ms at which the last call began. */
+  lastCallAt(): number | undefined;
 }
 
 /** The engine ignores `model`, but OpenAI's API wants one; the reference client sends this name. */
@@ -33,12 +39,12 @@ export function createChat(options: ChatOptions): Chat {
   const { signal, dispatcher = sharedDispatcher() } = options;
   const url = `${options.baseUrl.replace(/\/+$/, "")}/chat/completions`;
   const headers = { authorization: `Bearer ${options.apiKey}` };
-  let calls = 0;
+  const { calls, lastCallAt } = watchModelCalls(options.apiKey, signal);
   return {
-    calls: () => calls,
+    calls,
+    lastCallAt,
     chat: async (request) => {
       signal.throwIfAborted();
-      calls += 1;
       const body = { model: MODEL, ...request, stream: false };
       const reply = await exchange(dispatcher, { method: "POST", url, body, headers, signal }).catch(
         (error) => {

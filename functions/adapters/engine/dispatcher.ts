@@ -1,5 +1,6 @@
 /** The connections to the engine and to the model: one pool per process, and nothing in it goes stale unnoticed. */
 import { Agent, Dispatcher } from "undici";
+import { noteRequest } from "./model-calls.ts";
 
 /** Milliseconds that an idle socket is kept: uvicorn closes idle ones after 5 s, and a POST on a closed one breaks. */
 export const KEEP_ALIVE_MS = 3000;
@@ -45,6 +46,7 @@ export class FreshDispatcher extends Dispatcher {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const now = this.#now();
+    noteRequest(options.path, options.headers, now);
     if (now - this.#lastUse > KEEP_ALIVE_MS) this.#renew();
     this.#lastUse = now;
     const agent = this.#agent;

@@ -6,7 +6,7 @@ import { fromAttributes, type Key, type TableOptions, toAttributes } from "./cli
 import { getItem, isConditionFailure } from "./conditional-put.ts";
 
 const gateSchema = z.object({
-  paused: z.object({ at: z.number(), why: z.string() }).optional(),
+  paused: z.object({ at: z.number(), why: z.string(), by: z.enum(["budget"]).optional() }).optional(),
   failures: z.number().default(0),
   tripped_at: z.number().optional(),
   probe_at: z.number().optional(),

@@ -75,8 +75,13 @@ export function createLifecycleStore(options: LifecycleStoreOptions): LifecycleS
       const expires = expiresTtl(Date.parse(snapshot.at), options.snapshotTtlDays);
       const byTime = { ...snapshotKey(snapshot.engine, snapshot.at), ...snapshot, expires_ttl: expires };
       const latest = { ...latestKey(snapshot.engine), ...snapshot };
-      for (const item of [byTime, latest])
-        await client.send(new PutItemCommand({ TableName: table, Item: toAttributes(item) }));
+      await client.send(new PutItemCommand({ TableName: table, Item: toAttributes(byTime) }));
+      // A slow tick must not overwrite what a younger one has seen.
+      await conditionalPut(options, latest, {
+        expression: "attribute_not_exists(pk) OR #at < :at",
+        names: { "#at": "at" },
+        values: { ":at": snapshot.at },
+      });
     },
   };
 }

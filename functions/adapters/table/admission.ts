@@ -1,0 +1,42 @@
+/** A fleet's admissions: one item, every change one put on the version that it was made from. */
+import { type AdmissionStore, fleetAdmissionSchema } from "../../core/admission-item.ts";
+import { expiresTtl, type Key, type TableOptions } from "./client.ts";
+import { conditionalPut, getItem } from "./conditional-put.ts";
+
+export interface AdmissionStoreOptions extends TableOptions {
+  /** How long a fleet that admits nobody is remembered, days. */
+  readonly ttlDays: number;
+}
+
+export function admissionKey(fleet: string): Key {
+  return { pk: `FLEET#${fleet}`, sk: "ADMISSION" };
+}
+
+export function createAdmissionStore(options: AdmissionStoreOptions): AdmissionStore {
+  return {
+    async read(fleet) {
+      const found = await getItem(options, admissionKey(fleet));
+      return found && fleetAdmissionSchema.parse(found);
+    },
+    async write(fleet, left, next) {
+      const item = {
+        ...admissionKey(fleet),
+        v: 1,
+        ...next,
+        expires_ttl: expiresTtl(next.changed_at, options.ttlDays),
+      };
+      const outcome = await conditionalPut(options, item, standsAs(left?.version));
+      // A write whose answer was lost took place after all.
+      return outcome.put || outcome.found?.["stamp"] === next.stamp;
+    },
+  };
+}
+
+function standsAs(version: number | undefined) {
+  if (version === undefined) return { expression: "attribute_not_exists(pk)" };
+  return {
+    expression: "#version = :version",
+    names: { "#version": "version" },
+    values: { ":version": version },
+  };
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { createGateStore } from "../../../../functions/adapters/table/gate.ts";
+import type { TableUnderTest } from "./servers.ts";
+
+export function gateContract(running: () => TableUnderTest): void {
+  const gates = () => createGateStore(running());
+  const untouched = { failures: 0, probes: 0 };
+
+  describe("a fleet's gate", () => {
+    test("is open where nobody has touched it", async () => {
+      expect(await gates().read("g-0")).toEqual(untouched);
+    });
+
+    test("counts failures in a row, also those of many at once, until it is reset", async () => {
+      const counts = await Promise.all(Array.from({ length: 20 }, () => gates().fail("g-1", "deadline")));
+      expect(counts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+      expect(await gates().read("g-1")).toEqual({ ...untouched, failures: 20, last_reason: "deadline" });
+      await gates().reset("g-1");
+      expect(await gates().read("g-1")).toEqual(untouched);
+    });
+
+    test("is tripped once: who comes later does not put the probe off", async () => {
+      await gates().trip("g-2", 100, 200);
+      await gates().trip("g-2", 150, 250);
+      expect(await gates().read("g-2")).toEqual({ ...untouched, tripped_at: 100, probe_at: 200 });
+    });
+
+    test("lets one probe through when it is time, of however many who ask", async () => {
+      await gates().trip("g-3", 100, 200);
+      expect(await gates().takeProbe("g-3", 199, 300)).toBe(false);
+      const taken = await Promise.all(Array.from({ length: 20 }, () => gates().takeProbe("g-3", 200, 300)));
+      expect(taken.filter((one) => one)).toHaveLength(1);
+      expect(await gates().read("g-3")).toMatchObject({ probe_at: 300, probes: 1 });
+    });
+
+    test("that was reset has no probe to give", async () => {
+      expect(await gates().takeProbe("g-4", 1000, 2000)).toBe(false);
+    });
+
+    test("keeps a pause apart from the circuit", async () => {
+      await gates().setPaused("g-5", { at: 1, why: "lunch" });
+      await gates().fail("g-5", "crashed");
+      await gates().reset("g-5");
+      expect(await gates().read("g-5")).toEqual({ ...untouched, paused: { at: 1, why: "lunch" } });
+      await gates().setPaused("g-5", undefined);
+      expect(await gates().read("g-5")).toEqual(untouched);
+    });
+  });
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { FAILURES_TO_TRIP } from "../../functions/core/gate.ts";
+import { askOnce, houses } from "../support/house.ts";
+import { aRollout, keyOf } from "../support/rollouts.ts";
+
+const open = houses();
+
+describe("a fleet that somebody paused", () => {
+  test("claims nothing, loses nothing, and goes on when it is resumed", async () => {
+    const house = await open();
+    await house.gates.setPaused(house.fleet, { at: house.clock.now(), why: "new data" });
+    await house.push(aRollout(), "no rollout");
+    const { records, back } = await house.deliver(2);
+    expect(back).toHaveLength(1);
+    expect(house.logged("message deferred")).toMatchObject([{ because: "paused", seconds: 60 }]);
+    expect(house.engine.summary()).toMatchObject({ claimsGranted: 0, claimsRefused: 0 });
+    expect(await house.letters()).toMatchObject([{ body: "no rollout" }]);
+    await house.gates.setPaused(house.fleet, undefined);
+    const mine = records.filter(({ messageId }) => back.includes(messageId));
+    expect((await house.deliverAgain(mine)).back).toEqual([]);
+    expect(await house.item(keyOf())).toMatchObject({ state: "ended", attempts: 0 });
+  });
+});
+
+describe("a fleet whose attempts fail one after another", () => {
+  test("slows down to single probes, which cost nothing, until one succeeds", async () => {
+    let isBroken = true;
+    const house = await open({
+      agent: async (task, episode) => {
+        if (isBroken) throw new Error("the judge is down");
+        return await askOnce(task, episode);
+      },
+    });
+    const keys = Array.from({ length: FAILURES_TO_TRIP }, (_, repeat) => keyOf("task-1", repeat));
+    await house.push(...keys.map((_, repeat) => aRollout({}, repeat)));
+    const attempts = async () => {
+      const items = await Promise.all(keys.map((key) => house.item(key)));
+      return items.reduce((sum, item) => sum + (item?.attempts ?? 0), 0);
+    };
+    let { records } = await house.deliver(FAILURES_TO_TRIP);
+    expect(house.engine.summary()).toMatchObject({ claimsGranted: FAILURES_TO_TRIP, open: 0 });
+    const before = await attempts();
+    expect(house.logged("circuit opened: the fleet slows down")).toHaveLength(1);
+
+    ({ records } = await house.deliverAgain(records));
+    expect(house.engine.summary()).toMatchObject({ claimsGranted: FAILURES_TO_TRIP });
+    expect(house.logged("message deferred").slice(-FAILURES_TO_TRIP)).toMatchObject(
+      records.map(() => ({ because: "circuit-open" })),
+    );
+
+    await house.clock.sleep(16_000);
+    ({ records } = await house.deliverAgain(records));
+    expect(house.engine.summary()).toMatchObject({ claimsGranted: FAILURES_TO_TRIP + 1, open: 0 });
+    expect(await attempts()).toBe(before);
+
+    isBroken = false;
+    await house.clock.sleep(31_000);
+    const { records: probed, back } = await house.deliverAgain(records);
+    expect(back).toHaveLength(FAILURES_TO_TRIP - 1);
+    expect(house.logged("circuit closed")).toHaveLength(1);
+    const waiting = probed.filter(({ messageId }) => back.includes(messageId));
+    expect((await house.deliverAgain(waiting)).back).toEqual([]);
+    expect(house.engine.summary()).toMatchObject({ counted: FAILURES_TO_TRIP, open: 0 });
+  });
+});

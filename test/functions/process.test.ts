@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { FastClock } from "../support/fast-clock.ts";
+import { answerOf, functionProcesses } from "../support/function-process.ts";
+import { type House, houses } from "../support/house.ts";
+import { aRollout, keyOf } from "../support/rollouts.ts";
+
+const open = houses();
+const start = functionProcesses();
+/** With real time, since another process takes part; a process that is silent for 1.25 s counts as dead. */
+const real = { speed: 1, limits: { settleMarginSeconds: 2, minEpisodeSeconds: 0, heartbeatSeconds: 1 } };
+
+/** Until the table says that this rollout's process is dead. */
+async function silence(house: House): Promise<void> {
+  const item = await house.item(keyOf());
+  const { silent_at: silentAt = 0 } =
+    (await house.ports.invocations.read(item?.attempt?.invocation ?? "")) ?? {};
+  await house.clock.sleep(Math.max(0, silentAt - house.clock.now()) + 20);
+}
+
+describe("the function's answer", () => {
+  test("names exactly the messages that come back", async () => {
+    const house = await open(real);
+    const bodies = [aRollout({ task_id: "a" }), aRollout({ task_id: "b", env_type: "throw" }), "not JSON"];
+    await house.push(...bodies);
+    const records = await house.receive(3);
+    const bad = records.find(({ body }) => body === bodies[1]);
+    const result = await start(house).invoke(records);
+    expect(answerOf(result)).toEqual({ batchItemFailures: [{ itemIdentifier: bad?.messageId }] });
+    expect(await house.counts()).toEqual({ visible: 0, inFlight: 1 });
+    expect(await house.letters()).toMatchObject([{ body: "not JSON", facts: { reason: "invalid-message" } }]);
+    expect(house.engine.summary()).toMatchObject({ counted: 1, aborts: 1, open: 0 });
+  });
+
+  test("is an empty list when all are done with", async () => {
+    const house = await open(real);
+    await house.push(aRollout());
+    expect(answerOf(await start(house).invoke(await house.receive()))).toEqual({ batchItemFailures: [] });
+  });
+});
+
+describe("a process that is killed while its agent works", () => {
+  test("is swept: the episode given back, the message visible at once, the rollout tried again", async () => {
+    const house = await open(real);
+    await house.push(aRollout({ env_type: "hang" }));
+    const lambda = start(house);
+    const invoked = lambda.invoke(await house.receive());
+    await house.until(() => house.engine.summary().modelCalls === 1);
+    lambda.kill();
+    expect(await invoked).toMatchObject({ status: "error", error: { type: "Runtime.ExitError" } });
+    expect(await house.counts()).toEqual({ visible: 0, inFlight: 1 });
+    await silence(house);
+    expect(await house.sweep()).toMatchObject({ settled: 1, unsettled: 0 });
+    expect(house.engine.summary()).toMatchObject({ aborts: 1, open: 0 });
+    expect(await house.item(keyOf())).toMatchObject({ attempts: 1, history: [{ reason: "crashed" }] });
+    expect(await house.counts()).toEqual({ visible: 1, inFlight: 0 });
+    expect((await house.deliver()).back).toEqual([]);
+    expect(house.engine.summary()).toMatchObject({ counted: 1, open: 0 });
+  });
+
+  test("is left alone by a sweep as long as it lives", async () => {
+    const house = await open({ ...real, limits: { ...real.limits, heartbeatSeconds: 60 } });
+    await house.push(aRollout({ env_type: "hang" }));
+    const lambda = start(house);
+    const invoked = lambda.invoke(await house.receive());
+    await house.until(() => house.engine.summary().modelCalls === 1);
+    expect(await house.sweep()).toEqual({ settled: 0, unsettled: 0, orphans: 0, confirmed: 0 });
+    expect(house.engine.summary()).toMatchObject({ aborts: 0, open: 1 });
+    lambda.kill();
+    await invoked;
+  });
+});
+
+describe("a process that is killed after its result was stored", () => {
+  /** The engine takes the request to end, and is silent: then the process dies. */
+  async function killedAtTheEnd(fault: "hang" | "delay") {
+    let ends = 0;
+    const house = await open({
+      ...real,
+      faults: ({ path }) => {
+        if (path !== "/end_episode") return undefined;
+        ends += 1;
+        if (ends > 1) return undefined;
+        return fault === "hang" ? { kind: "hang" } : { kind: "delay", seconds: 60 };
+      },
+    });
+    await house.push(aRollout());
+    const records = await house.receive();
+    const lambda = start(house);
+    const invoked = lambda.invoke(records);
+    await house.until(() => ends === 1);
+    lambda.kill();
+    await invoked;
+    expect(await house.item(keyOf())).toMatchObject({
+      state: "reporting",
+      attempt: { result: { reward: 0.5 } },
+    });
+    await silence(house);
+    await house.release(records);
+    return { house, sent: () => ends };
+  }
+
+  test("before the engine took the reward: the next delivery reports it, without the agent", async () => {
+    const { house, sent } = await killedAtTheEnd("hang");
+    expect(await house.run(await house.receive(), { clock: new FastClock(20) })).toEqual([]);
+    expect(sent()).toBe(2);
+    expect(house.engine.summary()).toMatchObject({
+      claimsGranted: 1,
+      modelCalls: 1,
+      counted: 1,
+      rewardMean: 0.5,
+      open: 0,
+    });
+    expect(await house.item(keyOf())).toMatchObject({ state: "ended", attempts: 0, tries: 1 });
+  });
+
+  test("after the engine took the reward: the next delivery sees that, and sends nothing", async () => {
+    const { house, sent } = await killedAtTheEnd("delay");
+    expect(await house.run(await house.receive(), { clock: new FastClock(20) })).toEqual([]);
+    expect(sent()).toBe(1);
+    expect(house.engine.summary()).toMatchObject({ claimsGranted: 1, counted: 1, open: 0 });
+    expect(await house.item(keyOf())).toMatchObject({ state: "ended", attempts: 0, tries: 1 });
+  });
+});
+
+describe("an agent that misbehaves with its whole process", () => {
+  test("by blocking the event loop is killed at the timeout; the sweep settles all of the batch", async () => {
+    const house = await open(real);
+    await house.push(aRollout({ env_type: "block" }), aRollout({ task_id: "neighbour", env_type: "hang" }));
+    const lambda = start(house, { timeoutSeconds: 4 });
+    const result = await lambda.invoke(await house.receive(2));
+    expect(result).toMatchObject({ status: "error", error: { type: "Sandbox.Timedout" } });
+    expect(house.engine.summary()).toMatchObject({ open: 2 });
+    expect(await house.sweep()).toMatchObject({ settled: 2, unsettled: 0 });
+    expect(house.engine.summary()).toMatchObject({ open: 0, aborts: 2 });
+    expect(await house.counts()).toEqual({ visible: 2, inFlight: 0 });
+    expect(await house.item(keyOf())).toMatchObject({ history: [{ reason: "crashed" }] });
+  });
+
+  test("by a rejected promise that nobody waits for harms neither itself nor its neighbours", async () => {
+    const house = await open(real);
+    await house.push(aRollout({ env_type: "reject-later" }), aRollout({ task_id: "neighbour" }));
+    const result = await start(house).invoke(await house.receive(2));
+    expect(answerOf(result)).toEqual({ batchItemFailures: [] });
+    expect(house.engine.summary()).toMatchObject({ counted: 2, open: 0 });
+    const [line] = house.log.filter(({ message }) => message.includes("nobody waits for"));
+    expect(JSON.parse(line?.message ?? "{}")).toMatchObject({ error: "Error: nobody waited for this" });
+  });
+});
+
+describe("an episode that no rollout remembers", () => {
+  test("of a dead invocation of this fleet is given back; another client's is not touched", async () => {
+    const house = await open(real);
+    const claim = { episode_type: "train", discard_episode_timeout: 240, throttle_policy: null } as const;
+    await house.ports.engine.claim({ ...claim, client_uuid: `${house.fleet}/died-at-once.1` });
+    await house.ports.engine.claim({ ...claim, client_uuid: "somebody-else" });
+    expect(await house.sweep()).toMatchObject({ orphans: 1, settled: 0 });
+    expect(house.engine.ledger.of("abort")).toMatchObject([{ holder: `${house.fleet}/died-at-once.1` }]);
+    expect(house.engine.summary()).toMatchObject({ open: 1 });
+  });
+});
