@@ -47,6 +47,12 @@ export const lifecycleVariables = {
   rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
   /** Between two sweeps of one tick, while episodes are open; a tick makes two. */
   sweepIntervalSeconds: "SORTIE_SWEEP_INTERVAL_SECONDS",
+  startAttempts: "SORTIE_START_ATTEMPTS",
+  startPauseSeconds: "SORTIE_START_PAUSE_SECONDS",
+  bootMinutes: "SORTIE_BOOT_MINUTES",
+  stalledMinutes: "SORTIE_STALLED_MINUTES",
+  restartWhenStalled: "SORTIE_RESTART_WHEN_STALLED",
+  unreachableAlarmTicks: "SORTIE_UNREACHABLE_ALARM_TICKS",
 } as const;
 
 /** One entry of `lifecycleVariables.fleets`. */

@@ -1,5 +1,6 @@
 /** The one reader of the environment: decoded once, by zod, every fault reported at once. */
 import * as z from "zod";
+import { lifecycleDefaults } from "./core/engine-state.ts";
 import { SettingsError } from "./core/errors.ts";
 import type { FleetLimits } from "./core/ports.ts";
 import { lifecycleVariables, rolloutVariables } from "./environment-names.ts";
@@ -66,6 +67,12 @@ const lifecycleSchema = z.object({
   snapshotTtlDays: positive,
   rolloutTtlDays: positive,
   sweepIntervalSeconds: z.coerce.number().min(0).default(30),
+  startAttempts: whole.min(1).default(lifecycleDefaults.startAttempts),
+  startPauseSeconds: positive.default(lifecycleDefaults.startPauseSeconds),
+  bootMinutes: positive.default(lifecycleDefaults.bootMinutes),
+  stalledMinutes: positive.default(lifecycleDefaults.stalledMinutes),
+  restartWhenStalled: flag.default(lifecycleDefaults.restartWhenStalled),
+  unreachableAlarmTicks: whole.min(1).default(lifecycleDefaults.unreachableAlarmTicks),
 });
 export type LifecycleEnvironment = z.infer<typeof lifecycleSchema>;
 

@@ -15,13 +15,16 @@ import type { Log } from "./core/ports.ts";
 import type { SweptFleet } from "./core/sweep.ts";
 import type { FleetQueue } from "./core/take-snapshot.ts";
 import { tick } from "./core/tick.ts";
+import { createDrive } from "./drive.ts";
+import { engineDispatcher } from "./engine-credentials.ts";
 import { readLifecycleEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
 import { createMeter, publishSnapshot } from "./meter.ts";
 import { systemClock as clock } from "./system-clock.ts";
 
 const environment = readLifecycleEnvironment(process.env);
-const engine = createEngine({ url: environment.engineUrl, clock });
+const dispatcher = engineDispatcher(environment, clock);
+const engine = createEngine({ url: environment.engineUrl, clock, dispatcher });
 const queues = createQueueClient();
 const table = { client: createTableClient(), table: environment.table };
 const store = createLifecycleStore({ ...table, snapshotTtlDays: environment.snapshotTtlDays });
@@ -45,12 +48,16 @@ const fleets: FleetQueue[] = environment.fleets.map(
   }),
 );
 
+const drive = createDrive(environment, table, engine, fleets);
+
 export async function handler(_event: unknown, context: Context): Promise<{ at?: string; status?: string }> {
   const log = createLog({ engine: environment.engine, invocation: context.awsRequestId });
+  const endsAt = clock.now() + context.getRemainingTimeInMillis();
   const snapshot = await tick(
     {
       clock,
       log,
+      drive: () => drive.step(log, context.awsRequestId, endsAt),
       sweep: {
         clock,
         log,
@@ -62,7 +69,7 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
         fleets: sweptFleets(log),
       },
       budget: () => keepBudgets(log),
-      snapshot: { clock, log, engine, store, fleets },
+      snapshot: { clock, log, engine, store, fleets, observed: drive.observed },
     },
     environment,
   );

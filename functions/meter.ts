@@ -1,7 +1,7 @@
 /** Metrics in CloudWatch's embedded format, through Powertools: log lines that CloudWatch turns into metrics. */
 import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
 import type { Meter } from "./core/ports.ts";
-import type { Snapshot } from "./core/snapshot.ts";
+import type { FleetSnapshot, Snapshot } from "./core/snapshot.ts";
 
 export const NAMESPACE = "Sortie";
 
@@ -28,25 +28,31 @@ export function publishSnapshot(snapshot: Snapshot): void {
   publish({ engine: snapshot.engine }, [
     ["EngineRolling", MetricUnit.Count, rolling],
     ["EngineUnreachable", MetricUnit.Count, unreachable],
+    ["EngineStartFailed", MetricUnit.Count, hasAlarm(snapshot, "start-failed", "gave-up") ? 1 : 0],
+    ["EngineStalled", MetricUnit.Count, hasAlarm(snapshot, "stalled", "boot-stalled") ? 1 : 0],
+    ["OverdueEpisodes", MetricUnit.Count, snapshot.overdue],
     ["NeverConfirmed", MetricUnit.Count, snapshot.never_confirmed],
     ...(typeof snapshot.status.global_step === "number"
       ? ([["GlobalStep", MetricUnit.NoUnit, snapshot.status.global_step]] as const)
       : []),
   ]);
-  for (const [fleet, seen] of Object.entries(snapshot.fleets))
-    publish({ fleet }, [
-      ["OpenEpisodes", MetricUnit.Count, seen.open],
-      ["CircuitOpen", MetricUnit.Count, seen.circuit === null ? 0 : 1],
-      ["Paused", MetricUnit.Count, seen.paused === null ? 0 : 1],
-      [
-        "WaitingMessages",
-        MetricUnit.Count,
-        seen.queue === null ? 0 : seen.queue.visible + seen.queue.delayed,
-      ],
-      ["DeadLetters", MetricUnit.Count, seen.dead_letters ?? 0],
-      ["EstimatedUsd", MetricUnit.NoUnit, seen.spend?.usd_today ?? 0],
-      ["BudgetExceeded", MetricUnit.Count, seen.spend?.budget_exceeded ? 1 : 0],
-    ]);
+  for (const [fleet, seen] of Object.entries(snapshot.fleets)) publishFleet(fleet, seen);
+}
+
+function publishFleet(fleet: string, seen: FleetSnapshot): void {
+  publish({ fleet }, [
+    ["OpenEpisodes", MetricUnit.Count, seen.open],
+    ["CircuitOpen", MetricUnit.Count, seen.circuit === null ? 0 : 1],
+    ["Paused", MetricUnit.Count, seen.paused === null ? 0 : 1],
+    ["WaitingMessages", MetricUnit.Count, seen.queue === null ? 0 : seen.queue.visible + seen.queue.delayed],
+    ["DeadLetters", MetricUnit.Count, seen.dead_letters ?? 0],
+    ["EstimatedUsd", MetricUnit.NoUnit, seen.spend?.usd_today ?? 0],
+    ["BudgetExceeded", MetricUnit.Count, seen.spend?.budget_exceeded ? 1 : 0],
+  ]);
+}
+
+function hasAlarm(snapshot: Snapshot, ...codes: string[]): boolean {
+  return snapshot.alarms.some(({ code }) => codes.includes(code));
 }
 
 type Unit = (typeof MetricUnit)[keyof typeof MetricUnit];

@@ -3,7 +3,7 @@ import "./process-guard.ts";
 
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import agent from "#agent";
-import { createChat, createEngine } from "./adapters/engine/index.ts";
+import { createChat, createEngine, installFetch } from "./adapters/engine/index.ts";
 import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
 import { createAdmissionStore } from "./adapters/table/admission.ts";
 import { createTableClient } from "./adapters/table/client.ts";
@@ -16,14 +16,17 @@ import { describeError } from "./core/errors.ts";
 import { FleetGate } from "./core/gate.ts";
 import type { Log, Ports, QueueRecord } from "./core/ports.ts";
 import { dayOf } from "./core/spend.ts";
+import { engineDispatcher } from "./engine-credentials.ts";
 import { fleetLimits, readRolloutEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
 import { createMeter } from "./meter.ts";
-import { surviveStrayRejections } from "./stray-rejections.ts";
 import { systemClock as clock } from "./system-clock.ts";
 
 const environment = readRolloutEnvironment(process.env);
 const limits = fleetLimits(environment);
+const dispatcher = engineDispatcher(environment, clock);
+// The agent's own library passes the proxy in front of the engine as well.
+installFetch(dispatcher);
 const table = { client: createTableClient(), table: environment.table };
 
 const gates = createGateStore(table);
@@ -31,13 +34,13 @@ const usage = createUsageStore(table);
 const shared: Omit<Ports, "log" | "gate"> = {
   clock,
   random: Math.random,
-  engine: createEngine({ url: environment.engineUrl, clock }),
+  engine: createEngine({ url: environment.engineUrl, clock, dispatcher }),
   rollouts: createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   invocations: createInvocationStore(table),
   admissions: createAdmissionStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   queue: createQueue({ client: createQueueClient(), ...environment }),
   meter: createMeter(limits.fleet),
-  agents: { agent, start: (grant) => createChat(grant) },
+  agents: { agent, start: (grant) => createChat({ ...grant, dispatcher }) },
 };
 
 let serial = 0;
@@ -48,7 +51,6 @@ const nextSerial = () => {
 
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const log = createLog({ fleet: limits.fleet, invocation: context.awsRequestId });
-  surviveStrayRejections(log);
   const gate = new FleetGate({ clock, log, gates }, limits.fleet);
   const batch = {
     id: context.awsRequestId,

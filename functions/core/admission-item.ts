@@ -49,6 +49,6 @@ export interface AdmissionStore {
  * place its key and at most 60.
  */
 export const MOST_SEEN = 8000;
-export const MOST_PLACES = 2500;
+export const MOST_PLACES = 2400;
 export const LARGEST_ITEM_BYTES =
   MOST_SEEN * (LONGEST_TASK_KEY + 1) + MOST_PLACES * (LONGEST_TASK_KEY + 60) + 2048;

@@ -107,8 +107,8 @@ export class Round {
     const now = this.#now;
     if (this.#isShown(key)) {
       if (since !== undefined) this.#put(key, {});
-    } else if (since === undefined || since > now || (doubted ?? 0) > now) {
-      // A time to come is another machine's clock going wrong: it must not hold a place for ever.
+    } else if (since === undefined || Math.max(since, doubted ?? 0) > now + this.#rules.reservationMs) {
+      // Far in the future is a machine's clock going wrong: it must not hold a place for ever.
       this.#put(key, { ...(place.claims === undefined ? {} : { claims: place.claims }), since: now });
     } else if (doubted !== undefined && now - doubted >= POOL_LAG_MS) {
       drop(key, this.#places, this.#seen);

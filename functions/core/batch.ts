@@ -59,7 +59,10 @@ async function dispatch(
   limits: FleetLimits,
 ): Promise<string | undefined> {
   const disposition = await runRollout(record, invocation, ports, limits).catch((error): Disposition => {
-    ports.log("error", "rollout could not go on", { message: record.messageId, error: describeError(error) });
+    ports.log("error", "rollout could not go on", {
+      message_id: record.messageId,
+      error: describeError(error),
+    });
     return { done: false, delaySeconds: WAIT_AFTER_TROUBLE_SECONDS, because: "trouble" };
   });
   if (disposition.done) {
@@ -67,7 +70,7 @@ async function dispatch(
     return undefined;
   }
   ports.log("info", "message deferred", {
-    message: record.messageId,
+    message_id: record.messageId,
     because: disposition.because,
     seconds: disposition.delaySeconds,
   });
@@ -79,13 +82,16 @@ async function dispatch(
 async function finish(record: QueueRecord, ports: Ports): Promise<void> {
   await ports.queue.delete(record.receipt).catch((error) =>
     // The event source deletes it with the batch.
-    ports.log("warn", "message not deleted yet", { message: record.messageId, error: describeError(error) }),
+    ports.log("warn", "message not deleted yet", {
+      message_id: record.messageId,
+      error: describeError(error),
+    }),
   );
 }
 
 async function giveBack(record: QueueRecord, seconds: number, ports: Ports): Promise<void> {
   await ports.queue.defer(record.receipt, seconds).catch((error) =>
     // It comes back with its visibility timeout instead.
-    ports.log("warn", "message not deferred", { message: record.messageId, error: describeError(error) }),
+    ports.log("warn", "message not deferred", { message_id: record.messageId, error: describeError(error) }),
   );
 }

@@ -45,9 +45,9 @@ async function drive(ports: DrivePorts, engine: string, options: DriveOptions): 
   const faults: Faults = unreadable === undefined ? {} : { "desired-unreadable": unreadable };
   const look = await lookAt(ports, await ports.engine.status());
   const { step, next } = reconcile({ desired, observed, look, settings, faults });
-  logAlarms(ports, observed, next);
   const keeper = new ObservedKeeper(ports, engine, observed);
   const taken = await takeStep({ ports, options, keeper, desired }, step, next);
+  logAlarms(ports, observed, keeper.current ?? next);
   return { step: taken, desired, observed: keeper.current };
 }
 

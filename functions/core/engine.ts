@@ -38,7 +38,7 @@ export interface Engine {
   /** Base URLs have this client's address, as in a grant. */
   buffer(): Promise<EpisodeStatus[]>;
   pool(): Promise<PoolInformation>;
-  syncConfig(yaml: string): Promise<SyncAnswer>;
-  start(): Promise<StartAnswer>;
-  stop(): Promise<StopAnswer>;
+  syncConfig(yaml: string, options?: CallOptions): Promise<SyncAnswer>;
+  start(options?: CallOptions): Promise<StartAnswer>;
+  stop(options?: CallOptions): Promise<StopAnswer>;
 }

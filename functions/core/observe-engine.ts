@@ -91,7 +91,9 @@ function progress(was: Observed, look: Look): Observed["progress"] {
   const { engine_status: status } = look.status;
   const mark = look.pool === null && status === was.status ? was.progress.mark : progressMark(look);
   const idle = !isUp(status) || (look.waiting ?? 0) === 0;
-  return idle || mark !== was.progress.mark ? { mark, at: look.now } : was.progress;
+  // What it did while nobody could look is not known.
+  const unseen = was.unreachable !== undefined;
+  return idle || unseen || mark !== was.progress.mark ? { mark, at: look.now } : was.progress;
 }
 
 /**

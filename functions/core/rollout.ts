@@ -73,7 +73,7 @@ async function decodeOrBury(
     if (!(error instanceof InvalidMessageError)) throw error;
     const facts = { reason: "invalid-message" as const, error: error.message, fleet: limits.fleet };
     await ports.queue.sendDeadLetter(deadLetter(record, facts, ports.clock.now()));
-    ports.log("error", "message is no rollout", { message: record.messageId, error: error.message });
+    ports.log("error", "message is no rollout", { message_id: record.messageId, error: error.message });
     return undefined;
   }
 }

@@ -108,7 +108,11 @@ export async function settleLeftover(
   if (failure) return await settleWithoutResult(ports, limits, item, failure.reason, failure.detail);
   if (item.state === "reporting")
     return await settleWithResult(ports, limits, item, { until: options.until, resumed: true });
-  return await settleWithoutResult(ports, limits, item, options.reason);
+  // Fence first: an attempt that is not dead after all must neither store nor end what is aborted in its name.
+  const fenced = await transition(ports, item, failed(item, options.reason, undefined));
+  const found = standing(fenced, item);
+  if (!fenced.moved || !isOpen(found)) return { item: found, settled: !isOpen(found) };
+  return await settleWithoutResult(ports, limits, found, options.reason);
 }
 
 async function close(

@@ -44,6 +44,10 @@ export const snapshotSchema = z.object({
   pool: poolInformationSchema.nullable(),
   /** What was left out of `pool` because the item would have been too large. */
   reduced: z.array(z.string()).default([]),
+  /** Open rollouts of dead invocations that the sweep could not settle yet. */
+  overdue: z.number().default(0),
+  /** What the reconciler finds wrong with the engine: a code and words. */
+  alarms: z.array(z.object({ code: z.string(), text: z.string() })).default([]),
   /** Train rewards that the engine took and its pool has not shown yet. */
   unconfirmed: z.number().default(0),
   /** Train rewards that the engine took and its pool never showed. */

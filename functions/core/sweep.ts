@@ -94,7 +94,7 @@ async function settle(ports: SweepPorts, open: OpenRollout, until: number): Prom
   }
 }
 
-/** The message need not wait for its visibility timeout: it is done with, or tried again at once. */
+/** The message need not wait for its visibility timeout: it is done with, or tried again soon. */
 async function release(
   ports: SweepPorts,
   fleet: SweptFleet,
@@ -102,11 +102,25 @@ async function release(
   receipt: string,
 ): Promise<void> {
   const done = item.state === "ended" || item.state === "unknown";
-  const call = done ? fleet.queue.delete(receipt) : fleet.queue.defer(receipt, 0);
+  const call = done
+    ? fleet.queue.delete(receipt)
+    : fleet.queue.defer(receipt, afterCrash(item, ports.random));
   await call.catch((error) =>
     // It has come back already, or comes back with its visibility timeout.
     ports.log("info", "message not released", { rollout: item.key, error: describeError(error, 200) }),
   );
+}
+
+/** How far those are spread out that died together twice, in seconds. */
+const CRASH_SPREAD_SECONDS = 300;
+
+/**
+ * At once after the first crash. From the second on anywhere within minutes: an agent that ends its process takes its
+ * whole batch with it, and the same batch must not die again until all of it is dead.
+ */
+function afterCrash({ history }: RolloutItem, random: Random): number {
+  const crashes = history.filter(({ reason }) => reason === "crashed").length;
+  return crashes < 2 ? 0 : Math.round(random() * CRASH_SPREAD_SECONDS);
 }
 
 /** An episode is an orphan when no open rollout names its attempt, and its invocation is dead or it lies idle. */

@@ -2,6 +2,7 @@
 import type { Spend } from "./budget.ts";
 import type { Clock } from "./clock.ts";
 import type { Engine } from "./engine.ts";
+import type { Observed } from "./engine-state.ts";
 import { describeError } from "./errors.ts";
 import type { GateState } from "./gate.ts";
 import type { Log } from "./ports.ts";
@@ -39,6 +40,8 @@ export interface SnapshotPorts {
   readonly engine: Engine;
   readonly store: LifecycleStore;
   readonly fleets: readonly FleetQueue[];
+  /** What the reconciler knows of the engine. */
+  readonly observed: () => Promise<Observed | undefined>;
   readonly log: Log;
 }
 
@@ -51,7 +54,11 @@ const MOST_UNCONFIRMED = 1000;
  */
 export const SETTLED_MS = 180_000;
 
-export async function takeSnapshot(ports: SnapshotPorts, engineName: string): Promise<Snapshot> {
+export async function takeSnapshot(
+  ports: SnapshotPorts,
+  engineName: string,
+  overdue: number,
+): Promise<Snapshot> {
   const status = await ports.engine.status();
   const pool = await readPool(ports);
   const open = await ports.store.openRollouts(engineName);
@@ -69,7 +76,9 @@ export async function takeSnapshot(ports: SnapshotPorts, engineName: string): Pr
     status,
     pool,
     reduced: [],
+    overdue,
     ...unconfirmed,
+    alarms: (await ports.observed().catch(() => undefined))?.alarms ?? [],
     fleets: Object.fromEntries(fleets),
   });
   await ports.store.writeSnapshot(snapshot);

@@ -9,6 +9,8 @@ import { type SnapshotPorts, takeSnapshot } from "./take-snapshot.ts";
 export interface TickPorts {
   readonly clock: Clock;
   readonly log: Log;
+  /** One step towards what is wanted of the engine. */
+  readonly drive: () => Promise<unknown>;
   readonly sweep: SweepPorts;
   /** Pauses fleets that have spent their budget, and resumes them. */
   readonly budget: () => Promise<void>;
@@ -25,9 +27,25 @@ const SWEEP_PATIENCE_MS = 25_000;
 
 export async function tick(ports: TickPorts, options: TickOptions): Promise<Snapshot | undefined> {
   const began = ports.clock.now();
-  await sweepOnce(ports, options);
+  // Starting or stopping an engine may take minutes: the rest goes on beside it.
+  const driving = part(ports, "drive", ports.drive);
+  try {
+    return await sweepAndLook(ports, options, began);
+  } finally {
+    await driving;
+  }
+}
+
+async function sweepAndLook(
+  ports: TickPorts,
+  options: TickOptions,
+  began: number,
+): Promise<Snapshot | undefined> {
+  const swept = await sweepOnce(ports, options);
   await part(ports, "budget", ports.budget);
-  const snapshot = await part(ports, "snapshot", () => takeSnapshot(ports.snapshot, options.engine));
+  const snapshot = await part(ports, "snapshot", () =>
+    takeSnapshot(ports.snapshot, options.engine, swept?.unsettled ?? 0),
+  );
   // While episodes are open, sweep more often than the schedule ticks: a crash is settled within two minutes.
   const open = Object.values(snapshot?.fleets ?? {}).reduce((sum, fleet) => sum + fleet.open, 0);
   if (open > 0 && options.sweepIntervalSeconds > 0) {

@@ -57,6 +57,26 @@ describe("a process that is killed while its agent works", () => {
     expect(house.engine.summary()).toMatchObject({ counted: 1, open: 0 });
   });
 
+  test("a second time is spread out over minutes, so that a batch does not die together again", async () => {
+    const house = await open(real);
+    Object.assign(house.ports, { random: () => 0.5 });
+    await house.push(aRollout({ env_type: "hang" }), aRollout({ task_id: "b", env_type: "hang" }));
+    const lambda = start(house);
+    const visible: number[] = [];
+    for (const calls of [2, 4]) {
+      const invoked = lambda.invoke(await house.receive(2));
+      await house.until(() => house.engine.summary().modelCalls === calls);
+      lambda.kill();
+      await invoked;
+      await silence(house);
+      expect(await house.sweep()).toMatchObject({ settled: 2 });
+      visible.push((await house.counts()).visible);
+    }
+    expect(visible).toEqual([2, 0]);
+    expect(await house.item(keyOf())).toMatchObject({ state: "waiting", attempts: 2 });
+    expect(house.engine.summary()).toMatchObject({ open: 0 });
+  });
+
   test("is left alone by a sweep as long as it lives", async () => {
     const house = await open({ ...real, limits: { ...real.limits, heartbeatSeconds: 60 } });
     await house.push(aRollout({ env_type: "hang" }));
@@ -136,14 +156,21 @@ describe("an agent that misbehaves with its whole process", () => {
     expect(await house.item(keyOf())).toMatchObject({ history: [{ reason: "crashed" }] });
   });
 
-  test("by a rejected promise that nobody waits for harms neither itself nor its neighbours", async () => {
+  const strays = [
+    ["a rejected promise that nobody waits for", "reject-later", "unhandledRejection"],
+    ["an error thrown by a timer", "throw-later", "uncaughtException"],
+  ] as const;
+  test.each(strays)("by %s harms neither itself nor its neighbours", async (_, act, event) => {
     const house = await open(real);
-    await house.push(aRollout({ env_type: "reject-later" }), aRollout({ task_id: "neighbour" }));
+    await house.push(aRollout({ env_type: act }), aRollout({ task_id: "neighbour" }));
     const result = await start(house).invoke(await house.receive(2));
     expect(answerOf(result)).toEqual({ batchItemFailures: [] });
     expect(house.engine.summary()).toMatchObject({ counted: 2, open: 0 });
-    const [line] = house.log.filter(({ message }) => message.includes("nobody waits for"));
-    expect(JSON.parse(line?.message ?? "{}")).toMatchObject({ error: "Error: nobody waited for this" });
+    const [line] = house.log.filter(({ message }) => message.includes("outside of any rollout"));
+    expect(JSON.parse(line?.message ?? "{}")).toMatchObject({
+      message: `${event} outside of any rollout`,
+      error: "Error: nobody waited for this",
+    });
   });
 });
 

@@ -85,9 +85,9 @@ function episodeCalls(url: string, { get, post }: Caller): Omit<Engine, "url" | 
 
 function lifecycleCalls({ post }: Caller): Pick<Engine, LifecycleCall> {
   return {
-    syncConfig: (yaml) => post("sync_train_config", { yaml_as_string: yaml }, syncAnswerSchema),
-    start: () => post("start_engine", {}, startAnswerSchema),
-    stop: () => post("stop_engine", {}, stopAnswerSchema),
+    syncConfig: (yaml, call) => post("sync_train_config", { yaml_as_string: yaml }, syncAnswerSchema, call),
+    start: (call) => post("start_engine", {}, startAnswerSchema, call),
+    stop: (call) => post("stop_engine", {}, stopAnswerSchema, call),
   };
 }
 

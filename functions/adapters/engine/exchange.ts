@@ -1,6 +1,7 @@
 /** One HTTP request and its whole answer, bounded in time and size. Throws what undici throws. */
 import type { Dispatcher } from "undici";
 import { markUnsent } from "./dispatcher.ts";
+import { GuardedDispatcher, isUnauthorised } from "./guard.ts";
 
 /** Bytes of an answer that are read at most: a pool of a large batch has a few megabytes. */
 export const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -22,7 +23,21 @@ export interface HttpReply {
   readonly text: string;
 }
 
+/**
+ * Sends again, once, what a proxy refused over a token that has been rotated since: neither the proxy nor the engine acts
+ * on what it answers 401 or 403 to.
+ */
 export async function exchange(dispatcher: Dispatcher, request: HttpRequest): Promise<HttpReply> {
+  if (!(dispatcher instanceof GuardedDispatcher)) return await send(dispatcher, request);
+  const { version } = dispatcher;
+  const reply = await send(dispatcher, request);
+  if (!isUnauthorised(reply.status)) return reply;
+  // A token that cannot be read leaves the refusal standing, which says enough.
+  const renewed = await dispatcher.renew(version).catch(() => false);
+  return renewed ? await send(dispatcher, request) : reply;
+}
+
+async function send(dispatcher: Dispatcher, request: HttpRequest): Promise<HttpReply> {
   // undici would refuse as well, but past the dispatcher, which then could not note that nothing was sent.
   if (request.signal.aborted) throw markUnsent(request.signal.reason);
   const url = new URL(request.url);

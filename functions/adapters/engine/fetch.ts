@@ -1,5 +1,5 @@
 /** The global `fetch` for agents' own libraries. */
-import { install, setGlobalDispatcher } from "undici";
+import { type Dispatcher, install, setGlobalDispatcher } from "undici";
 import { sharedDispatcher } from "./dispatcher.ts";
 
 /**
@@ -7,7 +7,7 @@ import { sharedDispatcher } from "./dispatcher.ts";
  * would cut a model call that is silent for 300 s. Its dispatcher cannot be handed to Node's `fetch`, hence both. To be
  * called before an agent's libraries are loaded, since some keep the `fetch` that they find; twice does no harm.
  */
-export function installFetch(): void {
-  setGlobalDispatcher(sharedDispatcher());
+export function installFetch(dispatcher: Dispatcher = sharedDispatcher()): void {
+  setGlobalDispatcher(dispatcher);
   install();
 }

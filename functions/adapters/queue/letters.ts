@@ -79,7 +79,10 @@ function letterOf(message: Message): Letter {
 const ENTRIES_PER_CALL = 10;
 
 /** Lets others receive the letters at once. One that cannot be shown comes back by itself. */
-export async function showAgain({ client, queueUrl }: LetterQueue, receipts: readonly string[]): Promise<void> {
+export async function showAgain(
+  { client, queueUrl }: LetterQueue,
+  receipts: readonly string[],
+): Promise<void> {
   for (let start = 0; start < receipts.length; start += ENTRIES_PER_CALL) {
     const some = receipts.slice(start, start + ENTRIES_PER_CALL);
     const entries = some.map((receipt, index) => ({

@@ -1,5 +1,10 @@
 /** What people ask of rollouts: which have ended, which changed last. Read only, not always consistent. */
-import { BatchGetItemCommand, type KeysAndAttributes, QueryCommand } from "@aws-sdk/client-dynamodb";
+import {
+  BatchGetItemCommand,
+  type BatchGetItemCommandOutput,
+  type KeysAndAttributes,
+  QueryCommand,
+} from "@aws-sdk/client-dynamodb";
 import { type RolloutState, rolloutStates } from "../../core/rollout-item.ts";
 import type { ChangedRollout } from "../../core/totals.ts";
 import { type Attributes, fromAttributes, type TableOptions, toAttributes } from "./client.ts";
@@ -39,10 +44,9 @@ async function batchGet({ client, table }: TableOptions, keys: Attributes[]): Pr
   for (let tries = 1; waiting?.Keys?.length; tries += 1) {
     if (tries > TRIES)
       throw new Error(`expected the table to answer ${TRIES} times, found it throttling: try again later`);
-    const answer: {
-      Responses?: Record<string, Attributes[]>;
-      UnprocessedKeys?: Record<string, KeysAndAttributes>;
-    } = await client.send(new BatchGetItemCommand({ RequestItems: { [table]: waiting } }));
+    const answer: BatchGetItemCommandOutput = await client.send(
+      new BatchGetItemCommand({ RequestItems: { [table]: waiting } }),
+    );
     found.push(...(answer.Responses?.[table] ?? []));
     waiting = answer.UnprocessedKeys?.[table];
     if (waiting?.Keys?.length) await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** tries));

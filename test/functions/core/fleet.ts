@@ -4,6 +4,7 @@ import { FreshDispatcher } from "../../../functions/adapters/engine/dispatcher.t
 import { createChat, createEngine } from "../../../functions/adapters/engine/index.ts";
 import { createQueue } from "../../../functions/adapters/queue/client.ts";
 import { readDepth } from "../../../functions/adapters/queue/depth.ts";
+import { createAdmissionStore } from "../../../functions/adapters/table/admission.ts";
 import { createInvocationStore } from "../../../functions/adapters/table/invocations.ts";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
 import type { Agent } from "../../../functions/core/agent.ts";
@@ -81,6 +82,7 @@ export async function startFleet() {
     engine: createEngine({ url: standIn.url, clock, dispatcher }),
     rollouts,
     invocations,
+    admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
     queue,
     agents: { agent, start: (grant) => createChat({ ...grant, dispatcher }) },
     log: (_level, message) => void logged.push(message),

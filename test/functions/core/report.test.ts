@@ -89,13 +89,19 @@ describe("an end whose answer was lost", () => {
 
   test.each([
     ["other", "episode-lost", 0],
-    ["nowhere", "episode-lost", 15],
+    ["nowhere", "unknown", 15],
     ["past", "unknown", 15],
   ] as const)("where the pool shows the episode as %s, is %s after %d s", async (shown, reason, seconds) => {
     const { reported, clock, ends } = await run({ ends: ["cut"], pool: [shown] });
     expect(reported).toMatchObject({ decided: true, reason });
     expect(clock.now()).toBe(NOW + 5000 + seconds * 1000);
     expect(ends()).toHaveLength(1);
+  });
+
+  test("is episode-lost after 15 s where the engine has the episode in its line again", async () => {
+    const { reported, clock } = await run({ ends: ["cut"], pool: ["nowhere"], inLine: true });
+    expect(reported).toMatchObject({ decided: true, reason: "episode-lost" });
+    expect(clock.now()).toBe(NOW + 5000 + 15_000);
   });
 
   test("is left for later while the pool cannot be read, and never sent blindly", async () => {
@@ -143,7 +149,7 @@ describe("a result that another process may have reported", () => {
       until: NOW + 10_000,
       resumed: true,
     });
-    expect([reported, played.clock.now()]).toMatchObject([{ decided: true, reason: "episode-lost" }, NOW]);
+    expect([reported, played.clock.now()]).toMatchObject([{ decided: true, reason: "unknown" }, NOW]);
   });
 });
 

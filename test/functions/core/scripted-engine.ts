@@ -18,6 +18,8 @@ export interface Script {
   /** One entry for each end; the last one stays. */
   readonly ends?: readonly Answer[];
   readonly aborts?: readonly Answer[];
+  /** Whether the episode stands in the engine's buffer, unclaimed. */
+  readonly inLine?: boolean;
 }
 
 const pools: Record<Exclude<Shown, "unreadable">, object> = {
@@ -43,6 +45,7 @@ export async function scriptedEngine(script: Script) {
     (request, response) => {
       if (request.path === "/end_episode") answer(next(scripts.ends), request, response);
       else if (request.path === "/abort_episode") answer(next(scripts.aborts), request, response);
+      else if (request.path === "/get_episode_buffer") sendJson(response, 200, { buffer: buffered(script) });
       else show(next(scripts.pool), response);
     },
     { clock, getRetries: 0 },
@@ -56,6 +59,10 @@ export async function scriptedEngine(script: Script) {
     aborts: () => sent("abort_episode"),
     looks: () => sent("get_current_batch_rollout_pool_information").length,
   };
+}
+
+function buffered({ inLine }: Script): object[] {
+  return inLine ? [{ episode_uuid: "episode-1", episode_status: "registered" }] : [];
 }
 
 function answer(how: Answer | undefined, request: Received, response: ServerResponse): void {

@@ -57,7 +57,7 @@ async function roughHours(run: Run, restartWhenStalled: boolean): Promise<void> 
   }
 }
 
-const RUNS = Number(process.env["LIFECYCLE_RUNS"] ?? 400);
+const RUNS = Number(process.env["LIFECYCLE_RUNS"] ?? 300);
 const seeds = Array.from({ length: 8 }, (_, block) => block);
 
 describe("whatever dies, sleeps, is lost or comes late", () => {

@@ -1,4 +1,4 @@
-/** A small model of an engine and of processes that die, sleep and overlap, on a virtual clock. Seeded. */
+/** A world of processes that die, sleep and overlap, with an engine and a clock of its own. Seeded. */
 import type { DrivePorts } from "../../../../functions/core/drive-step.ts";
 import type { DrivenEngine } from "../../../../functions/core/engine-calls.ts";
 import type { Desired, EngineStateStore, Observed } from "../../../../functions/core/engine-state.ts";
@@ -8,6 +8,7 @@ import type { EngineStatus } from "../../../../functions/core/protocol.ts";
 import { CANNOT_CONNECT, poolInformationSchema } from "../../../../functions/core/protocol.ts";
 import { createRandom } from "../../../../local/random.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
+import { ModelEngine } from "./model-engine.ts";
 
 const never = <T>() => new Promise<T>(() => undefined);
 
@@ -21,93 +22,6 @@ export interface Chaos {
 }
 export const calm: Chaos = { crash: 0, freeze: 0, lostCall: 0, badBoot: 0, outage: 0 };
 export const rough: Chaos = { crash: 0.03, freeze: 0.03, lostCall: 0.3, badBoot: 0.3, outage: 0.05 };
-
-/** The engine: no check of a start, as the real one. */
-export class ModelEngine {
-  status = "ENGINE.OFFLINE";
-  step: number | null = null;
-  /** Training processes that live. */
-  trainers = 0;
-  mostTrainers = 0;
-  starts = 0;
-  badBoots = 0;
-  reachable = true;
-  #config: string | undefined;
-  /** Rises with each start and stop: what was planned before is off. */
-  #era = 0;
-  readonly #world: World;
-
-  constructor(world: World) {
-    this.#world = world;
-  }
-
-  sync(config: string): { success: boolean } {
-    if (this.status !== "ENGINE.OFFLINE")
-      throw new EngineError({
-        failure: "refused",
-        call: "sync_train_config",
-        status: 400,
-        detail: "started",
-      });
-    this.#config = config;
-    return { success: true };
-  }
-
-  start(): { success: boolean; error?: string } {
-    if (this.#config === undefined) return { success: false, error: "No training config found" };
-    this.starts += 1;
-    this.#era += 1;
-    this.status = "ENGINE.BOOTING";
-    const bad = this.#world.chance(this.#world.chaos.badBoot);
-    if (bad) this.badBoots += 1;
-    if (bad && this.#world.chance(0.5)) return { success: false, error: "not a mapping" };
-    this.trainers += 1;
-    this.mostTrainers = Math.max(this.mostTrainers, this.trainers);
-    this.#later(20 + this.#world.below(200), () => (bad ? this.#fallBack() : this.#roll(1)));
-    return { success: true };
-  }
-
-  stop(): { success: boolean } | null {
-    this.#era += 1;
-    this.trainers = 0;
-    this.status = "ENGINE.OFFLINE";
-    return this.#world.chance(0.5) ? null : { success: true };
-  }
-
-  /** The status stands. */
-  killTrainer(): void {
-    this.trainers = 0;
-    if (this.status !== "ENGINE.OFFLINE") this.#era += 1;
-  }
-
-  /** The server's process starts anew. */
-  restartServer(): void {
-    this.stop();
-    this.step = null;
-    this.#config = undefined;
-  }
-
-  #roll(step: number): void {
-    this.status = "ENGINE.ROLLING";
-    this.step = step;
-    this.#later(100 + this.#world.below(200), () => {
-      this.status = "ENGINE.WEIGHT_SYNCING";
-      this.#later(30 + this.#world.below(60), () => this.#roll(step + 1));
-    });
-  }
-
-  #fallBack(): void {
-    this.trainers -= 1;
-    this.status = "ENGINE.OFFLINE";
-  }
-
-  #later(seconds: number, act: () => void): void {
-    const era = this.#era;
-    void this.#world.clock.sleep(seconds * 1000).then(() => {
-      if (era === this.#era) act();
-    });
-  }
-}
 
 export class World {
   readonly clock = new VirtualClock(1_000_000);

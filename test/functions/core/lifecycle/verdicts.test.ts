@@ -145,6 +145,14 @@ describe("an engine that does not get on", () => {
     expect(story.alarms).toEqual([]);
   });
 
+  test("starts counting again when it could not be looked at for a while", () => {
+    const story = new Story(running(), { restartWhenStalled: true });
+    story.look("ENGINE.ROLLING", busy);
+    story.look("ENGINE.CANNOT_CONNECT", { step: null }, 40);
+    expect(story.look("ENGINE.ROLLING", busy).kind).toBe("none");
+    expect(story.look("ENGINE.ROLLING", busy, 30).kind).toBe("stop");
+  });
+
   test("a pool that cannot be read is no progress", () => {
     const story = new Story(running());
     story.look("ENGINE.ROLLING", busy);

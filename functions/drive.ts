@@ -1,0 +1,59 @@
+/** Wires the reconciler: one step towards what is wanted of the engine, under a lease that only one tick holds. */
+
+import type { TableOptions } from "./adapters/table/client.ts";
+import { createEngineStateStore } from "./adapters/table/engine-state.ts";
+import { createLeaseStore, tickLease } from "./adapters/table/lease.ts";
+import { driveEngine } from "./core/drive.ts";
+import type { Engine } from "./core/engine.ts";
+import type { Observed } from "./core/engine-state.ts";
+import { withLease } from "./core/lease.ts";
+import type { Log } from "./core/ports.ts";
+import type { FleetQueue } from "./core/take-snapshot.ts";
+import type { LifecycleEnvironment } from "./environment.ts";
+import { systemClock as clock } from "./system-clock.ts";
+
+export interface Drive {
+  /** `holder` names this tick, `endsAt` (unix ms) is when its time is up. */
+  step(log: Log, holder: string, endsAt: number): Promise<void>;
+  observed(): Promise<Observed | undefined>;
+}
+
+export function createDrive(
+  environment: LifecycleEnvironment,
+  table: TableOptions,
+  engine: Engine,
+  fleets: readonly FleetQueue[],
+): Drive {
+  const states = createEngineStateStore(table);
+  const leases = createLeaseStore(table);
+  const name = environment.engine;
+  return {
+    observed: () => states.readObserved(name),
+    async step(log, holder, endsAt) {
+      const held = await withLease(
+        { clock, leases, log },
+        { name: tickLease(name), holder },
+        async (lease) => {
+          const pool = () => engine.pool();
+          const waiting = () => waitingRollouts(fleets);
+          const ports = { clock, engine, states, lease, log, pool, waiting };
+          const { step } = await driveEngine(ports, name, { settings: environment, endsAt });
+          if (step.kind !== "none") log("info", "engine", { step: step.kind, why: step.reason });
+        },
+      );
+      if (!held.held) log("info", "another tick drives the engine", { by: held.by });
+    },
+  };
+}
+
+/** Messages of the fleets that are not paused; null where a queue cannot be read. */
+async function waitingRollouts(fleets: readonly FleetQueue[]): Promise<number | null> {
+  const counts = await Promise.all(
+    fleets.map(async (fleet) => {
+      if ((await fleet.gate()).paused) return 0;
+      const { queue } = await fleet.depths();
+      return queue.visible + queue.in_flight + queue.delayed;
+    }),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,136 @@
+/**
+ * The token of a proxy in front of the engine. It is read from Secrets Manager once per function process, and again when
+ * the proxy refuses it, so that it can be rotated without a deployment. It never goes into a log line or an error.
+ */
+import type { Dispatcher } from "undici";
+import * as z from "zod";
+import { type EngineCredentials, GuardedDispatcher, sharedDispatcher } from "./adapters/engine/index.ts";
+import type { Clock } from "./core/clock.ts";
+import { SettingsError } from "./core/errors.ts";
+
+/** Reads a secret's text. */
+export type SecretReader = (arn: string) => Promise<string | undefined>;
+
+export interface CredentialSettings {
+  readonly engineSecretArn?: string | undefined;
+  readonly engineHeader?: string | undefined;
+}
+
+/** No second reading within this, ms: an engine's own 401, as for a stale key, must not become a storm of readings. */
+export const RENEW_PAUSE_MS = 10_000;
+
+/** Nothing where no token is set. @throws SettingsError where half of it is */
+export function engineCredentials(
+  { engineSecretArn: arn, engineHeader: header }: CredentialSettings,
+  clock: Clock,
+  read: SecretReader = readSecret,
+): EngineCredentials | undefined {
+  if (arn === undefined && header === undefined) return undefined;
+  if (arn === undefined || header === undefined)
+    throw new SettingsError("the engine's token", [
+      "expected both SORTIE_ENGINE_SECRET_ARN and SORTIE_ENGINE_HEADER, found one: deploy again",
+    ]);
+  return new SecretHeader({ arn, header, clock, read });
+}
+
+/** The connections of this process, which carry the token where there is one. */
+export function engineDispatcher(
+  settings: CredentialSettings & { readonly engineUrl: string },
+  clock: Clock,
+  read?: SecretReader,
+): Dispatcher {
+  const credentials = engineCredentials(settings, clock, read);
+  const plain = sharedDispatcher();
+  return credentials ? new GuardedDispatcher(plain, settings.engineUrl, credentials) : plain;
+}
+
+interface SecretHeaderOptions {
+  readonly arn: string;
+  readonly header: string;
+  readonly clock: Clock;
+  readonly read: SecretReader;
+}
+
+class SecretHeader implements EngineCredentials {
+  readonly #options: SecretHeaderOptions;
+  #token: string | undefined;
+  #version = 0;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<string> | undefined;
+
+  constructor(options: SecretHeaderOptions) {
+    this.#options = options;
+  }
+
+  async headers(): Promise<Readonly<Record<string, string>>> {
+    return { [this.#options.header]: this.#token ?? (await this.#read()) };
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  async renew(): Promise<void> {
+    const tooSoon = this.#options.clock.now() - this.#readAt < RENEW_PAUSE_MS;
+    // Somebody else may be at it: whoever waits for that gets its answer.
+    if (this.#reading !== undefined || !tooSoon) await this.#read();
+  }
+
+  #read(): Promise<string> {
+    this.#reading ??= this.#readOnce().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readOnce(): Promise<string> {
+    const { arn, clock, read } = this.#options;
+    const token = tokenIn(await read(arn), arn);
+    if (this.#token !== undefined && this.#token !== token) this.#version += 1;
+    this.#token = token;
+    this.#readAt = clock.now();
+    return token;
+  }
+}
+
+const jsonToken = z.object({ token: z.string() });
+
+/** The bare text, or JSON with the key `token`. No message quotes what was found. */
+function tokenIn(secret: string | undefined, arn: string): string {
+  const text = secret?.trim() ?? "";
+  const token = text.startsWith("{") ? jsonToken.safeParse(parsed(text)).data?.token : text;
+  // Anything else cannot stand in a header.
+  if (token !== undefined && /^[\x21-\x7e]+$/.test(token)) return token;
+  throw new SettingsError("the engine's token", [
+    `expected the secret ${arn} to hold one word of printable ASCII, or JSON {"token": "…"}, found neither: correct it`,
+  ]);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** By a name that the bundler does not follow: Lambda's runtime has this client, and most deployments never load it. */
+const CLIENT: string = "@aws-sdk/client-secrets-manager";
+
+interface SecretsManager {
+  readonly SecretsManager: new (
+    options: object,
+  ) => {
+    getSecretValue(request: { SecretId: string }): Promise<{ SecretString?: string }>;
+  };
+}
+
+async function readSecret(arn: string): Promise<string | undefined> {
+  const { SecretsManager } = (await import(CLIENT)) as SecretsManager;
+  const client = new SecretsManager({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true },
+  });
+  const { SecretString: text } = await client.getSecretValue({ SecretId: arn });
+  return text;
+}

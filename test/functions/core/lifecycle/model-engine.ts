@@ -1,0 +1,89 @@
+/** A small model of an engine on a virtual clock: it has no check of a start, as the real one has none. */
+import { EngineError } from "../../../../functions/core/errors.ts";
+import type { World } from "./model.ts";
+
+export class ModelEngine {
+  status = "ENGINE.OFFLINE";
+  step: number | null = null;
+  /** Training processes that live. */
+  trainers = 0;
+  mostTrainers = 0;
+  starts = 0;
+  badBoots = 0;
+  reachable = true;
+  #config: string | undefined;
+  /** Rises with each start and stop: what was planned before is off. */
+  #era = 0;
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  sync(config: string): { success: boolean } {
+    if (this.status !== "ENGINE.OFFLINE")
+      throw new EngineError({
+        failure: "refused",
+        call: "sync_train_config",
+        status: 400,
+        detail: "started",
+      });
+    this.#config = config;
+    return { success: true };
+  }
+
+  start(): { success: boolean; error?: string } {
+    if (this.#config === undefined) return { success: false, error: "No training config found" };
+    this.starts += 1;
+    this.#era += 1;
+    this.status = "ENGINE.BOOTING";
+    const bad = this.#world.chance(this.#world.chaos.badBoot);
+    if (bad) this.badBoots += 1;
+    if (bad && this.#world.chance(0.5)) return { success: false, error: "not a mapping" };
+    this.trainers += 1;
+    this.mostTrainers = Math.max(this.mostTrainers, this.trainers);
+    this.#later(20 + this.#world.below(200), () => (bad ? this.#fallBack() : this.#roll(1)));
+    return { success: true };
+  }
+
+  stop(): { success: boolean } | null {
+    this.#era += 1;
+    this.trainers = 0;
+    this.status = "ENGINE.OFFLINE";
+    return this.#world.chance(0.5) ? null : { success: true };
+  }
+
+  /** The status stands. */
+  killTrainer(): void {
+    this.trainers = 0;
+    if (this.status !== "ENGINE.OFFLINE") this.#era += 1;
+  }
+
+  /** The server's process starts anew. */
+  restartServer(): void {
+    this.stop();
+    this.step = null;
+    this.#config = undefined;
+  }
+
+  #roll(step: number): void {
+    this.status = "ENGINE.ROLLING";
+    this.step = step;
+    this.#later(100 + this.#world.below(200), () => {
+      this.status = "ENGINE.WEIGHT_SYNCING";
+      this.#later(30 + this.#world.below(60), () => this.#roll(step + 1));
+    });
+  }
+
+  #fallBack(): void {
+    this.trainers -= 1;
+    this.status = "ENGINE.OFFLINE";
+  }
+
+  #later(seconds: number, act: () => void): void {
+    const era = this.#era;
+    void this.#world.clock.sleep(seconds * 1000).then(() => {
+      if (era === this.#era) act();
+    });
+  }
+}
