@@ -150,24 +150,14 @@ async function sumUp(ports: SnapshotPorts, fleet: string): Promise<Totals> {
   const from = left?.as_of ?? 0;
   const settled = Math.max(from, ports.clock.now() - SETTLED_MS);
   let totals = left?.totals ?? noTotals();
-  let young = noTotals();
+  let shown = totals;
   for await (const page of ports.store.changedSince(fleet, from)) {
     for (const rollout of page) {
       totals = addAttempts(totals, rollout, from, settled);
-      young = addAttempts(young, rollout, settled, Number.POSITIVE_INFINITY);
+      shown = addAttempts(shown, rollout, from, Number.POSITIVE_INFINITY);
     }
   }
   if (settled > from)
     await ports.store.writeTotals(fleet, left, { as_of: settled, version: (left?.version ?? 0) + 1, totals });
-  return sum(totals, young);
-}
-
-function sum(a: Totals, b: Totals): Totals {
-  const attempts = { ...a.attempts };
-  for (const [reason, count] of Object.entries(b.attempts) as [keyof typeof attempts, number][])
-    attempts[reason] = (attempts[reason] ?? 0) + count;
-  const added = Object.entries(a).map(([name, value]) =>
-    typeof value === "number" ? [name, value + Number(b[name as keyof Totals])] : [name, attempts],
-  );
-  return Object.fromEntries(added) as Totals;
+  return shown;
 }

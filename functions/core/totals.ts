@@ -3,7 +3,7 @@
  * together with the moment up to which they are complete: so each attempt counts once, whatever is redelivered or dies.
  */
 import * as z from "zod";
-import { type Reason, reasons } from "./reasons.ts";
+import { type Reason, reasons, usesUpAnAttempt } from "./reasons.ts";
 import type { PastAttempt, RolloutItem } from "./rollout-item.ts";
 
 const counter = z.number().default(0);
@@ -22,6 +22,8 @@ export const totalsSchema = z.object({
   eval_reward_sum: counter,
   dead: counter,
   unknown: counter,
+  /** Groups that a batch waits for in vain: dead train rollouts by task id, of at most `MOST_GROUPS` tasks. */
+  incomplete: z.record(z.string(), z.number()).default({}),
   /** Time from claim to end over all attempts, ms. */
   episode_ms: counter,
 });
@@ -32,7 +34,10 @@ export const fleetTotalsSchema = z.object({ as_of: z.number(), version: z.number
 export type FleetTotals = z.infer<typeof fleetTotalsSchema>;
 
 /** What the index of changed rollouts shows of one. */
-export type ChangedRollout = Pick<RolloutItem, "key" | "state" | "episode_type" | "task_id" | "history">;
+export type ChangedRollout = Pick<
+  RolloutItem,
+  "key" | "state" | "episode_type" | "task_id" | "history" | "attempts"
+>;
 
 export function noTotals(): Totals {
   return totalsSchema.parse({});
@@ -50,15 +55,35 @@ export function addAttempts(totals: Totals, rollout: ChangedRollout, from: numbe
 
 function addAttempt(totals: Totals, attempt: PastAttempt, rollout: ChangedRollout, last: boolean): Totals {
   const { reason } = attempt;
+  const died = last && rollout.state === "dead";
   const next: Totals = {
     ...totals,
     attempts: { ...totals.attempts, [reason]: (totals.attempts[reason] ?? 0) + 1 },
     episode_ms: totals.episode_ms + attempt.at - attempt.from,
-    dead: totals.dead + (last && rollout.state === "dead" ? 1 : 0),
+    dead: totals.dead + (died ? 1 : 0),
     unknown: totals.unknown + (reason === "unknown" ? 1 : 0),
   };
+  if (rollout.episode_type === "eval") return reason === "ended" ? addEvalEnd(next, attempt) : next;
+  if (died) return { ...next, incomplete: withGroup(next.incomplete, rollout.task_id, 1) };
   if (reason !== "ended") return next;
-  return rollout.episode_type === "train" ? addTrainEnd(next, attempt) : addEvalEnd(next, attempt);
+  const ended = addTrainEnd(next, attempt);
+  return wasRedriven(rollout)
+    ? { ...ended, incomplete: withGroup(next.incomplete, rollout.task_id, -1) }
+    : ended;
+}
+
+const MOST_GROUPS = 100;
+
+/** The task's count changed; without the tasks that have come to nothing. */
+function withGroup(groups: Totals["incomplete"], task: string, change: 1 | -1): Totals["incomplete"] {
+  const { [task]: count = 0, ...others } = groups;
+  const entries = [...Object.entries(others), [task, count + change] as const];
+  return Object.fromEntries(entries.filter(([, left]) => left > 0).slice(-MOST_GROUPS));
+}
+
+/** A redrive gives a dead rollout its attempts back, and leaves its history. */
+function wasRedriven({ history, attempts }: ChangedRollout): boolean {
+  return history.filter(({ reason }) => reason !== "ended" && usesUpAnAttempt(reason)).length > attempts;
 }
 
 function addTrainEnd(totals: Totals, { reward, calls }: PastAttempt): Totals {

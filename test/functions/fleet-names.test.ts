@@ -1,7 +1,9 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { CloudFormationCustomResourceEvent } from "aws-lambda";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { credentials, region } from "../../local/region.ts";
-import { type Respond, serve } from "../support/http-server.ts";
+import { serve } from "../support/http-server.ts";
 
 const StackId = "arn:aws:cloudformation:eu-west-1:111122223333:stack/Sortie/1";
 const names = { ServiceToken: "arn:function", Fleets: "math,hard", RetiredFleets: "" };
@@ -15,9 +17,7 @@ afterEach(() => {
 async function answerTo(event: object, stackStatus?: string): Promise<unknown> {
   const answers = await serve((_, response) => response.end());
   onTestFinished(() => answers[Symbol.asyncDispose]());
-  const cloudFormation = await serve(describes(stackStatus));
-  onTestFinished(() => cloudFormation[Symbol.asyncDispose]());
-  vi.stubEnv("AWS_ENDPOINT_URL_CLOUDFORMATION", cloudFormation.url);
+  vi.stubEnv("AWS_ENDPOINT_URL_CLOUDFORMATION", await cloudFormation(stackStatus));
   vi.stubEnv("AWS_REGION", region);
   vi.stubEnv("AWS_MAX_ATTEMPTS", "1");
   vi.stubEnv("AWS_ACCESS_KEY_ID", credentials.accessKeyId);
@@ -36,17 +36,19 @@ async function answerTo(event: object, stackStatus?: string): Promise<unknown> {
   return json;
 }
 
-/** CloudFormation's own words; without a status it refuses. */
-function describes(status: string | undefined): Respond {
-  return (_, response) =>
+/** Resolves to the address of a CloudFormation that knows the stack; without a status it refuses to tell. */
+async function cloudFormation(status: string | undefined): Promise<string> {
+  const words =
+    "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Sortie</StackName>" +
+    `<StackStatus>${status}</StackStatus></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
+  const server = createServer((_, response) =>
     status === undefined
       ? response.writeHead(403).end()
-      : response
-          .writeHead(200, { "content-type": "text/xml" })
-          .end(
-            `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Sortie</StackName>` +
-              `<StackStatus>${status}</StackStatus></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
-          );
+      : response.writeHead(200, { "content-type": "text/xml" }).end(words),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 const renamed = {

@@ -26,6 +26,7 @@ const rollout = (facts: Partial<ChangedRollout> = {}): ChangedRollout => ({
   state: "ended",
   episode_type: "train",
   task_id: "t",
+  attempts: 0,
   history: [],
   ...facts,
 });
@@ -45,6 +46,7 @@ describe("the totals of a fleet", () => {
       eval_reward_sum: 0,
       dead: 0,
       unknown: 0,
+      incomplete: {},
       episode_ms: 0,
     });
   });
@@ -166,5 +168,30 @@ describe("mean and deviation", () => {
   test("survive rounding: equal rewards deviate by nothing worth showing", () => {
     const history = Array.from({ length: 20 }, () => attempt({ reward: 0.1 }));
     expect(rewardDeviation(all(rollout({ history })))).toBeCloseTo(0, 6);
+  });
+});
+
+describe("incomplete groups", () => {
+  const failed = attempt({ reason: "agent-error", at: 50 });
+  const dead = (task: string) => rollout({ task_id: task, state: "dead", attempts: 1, history: [failed] });
+
+  test("are the tasks of dead train rollouts, with how many of each", () => {
+    const totals = ["a", "b", "a"].reduce((sum, task) => addAttempts(sum, dead(task), 0, 100), noTotals());
+    expect(totals.incomplete).toEqual({ a: 2, b: 1 });
+    expect(all({ ...dead("a"), episode_type: "eval" }).incomplete).toEqual({});
+  });
+
+  test("are whole again when the rollout was redriven and ended", () => {
+    const ended = attempt({ at: 150 });
+    const redriven = rollout({ task_id: "a", attempts: 0, history: [failed, ended] });
+    const totals = addAttempts(addAttempts(noTotals(), dead("a"), 0, 100), redriven, 100, 200);
+    expect(totals.incomplete).toEqual({});
+  });
+
+  test("stay bounded, whatever dies", () => {
+    const many = Array.from({ length: 250 }, (_, n) => dead(`task-${n}`));
+    const totals = many.reduce((sum, one) => addAttempts(sum, one, 0, 100), noTotals());
+    expect(Object.keys(totals.incomplete)).toHaveLength(100);
+    expect(totals.incomplete).toHaveProperty("task-249");
   });
 });
