@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { InputError } from "./input-error.ts";
 
 /**
  * Makes this process the only one that uses a kept directory, until `release` or its death. The lock is the operating
@@ -12,7 +13,7 @@ export function lockDirectory(directory: string): { release(): void } {
     database.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     database.close();
-    throw new Error(
+    throw new InputError(
       `Expected ${directory} to be free, found it in use by another run. Stop that run, or keep this one elsewhere.`,
       { cause },
     );

@@ -1,9 +1,12 @@
 /** `npm start`: the main job on this machine. Exit code 0 when every rollout is accounted for, else 1. */
-import { SettingsError } from "../functions/core/errors.ts";
-import { readOptions } from "./job/options.ts";
+import { CommandFailure } from "../cli/failures.ts";
+import type { Task } from "../functions/core/protocol.ts";
+import { InputError } from "./input-error.ts";
+import { type JobOptions, readOptions } from "./job/options.ts";
 import { runJob } from "./job/run.ts";
 import { renderSummary } from "./job/summary.ts";
-import { InputError, tasksOf } from "./job/tasks.ts";
+import { tasksOf } from "./job/tasks.ts";
+import { serve } from "./serve.ts";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -15,14 +18,27 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 try {
   const options = readOptions(process.argv);
   const tasks = await tasksOf(options);
+  if (options.serve) await serve(options, tasks, stop.signal);
+  else await runToTheEnd(options, tasks);
+} catch (error) {
+  process.stderr.write(`${wordsFor(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function runToTheEnd(options: JobOptions, tasks: Task[]): Promise<void> {
   const { summary, faults, logFile } = await runJob(options, tasks, stop.signal);
   process.stderr.write(`${renderSummary(summary)}\n`);
   for (const fault of faults) process.stderr.write(`not accounted for: ${fault}\n`);
-  if (faults.length > 0) process.stderr.write(`what the functions said: ${logFile}\n`);
+  if (logFile !== undefined && faults.length > 0)
+    process.stderr.write(`what the functions said: ${logFile}\n`);
   if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`);
   process.exitCode = faults.length === 0 && !stop.signal.aborted ? 0 : 1;
-} catch (error) {
-  const known = error instanceof InputError || error instanceof SettingsError || stop.signal.aborted;
-  process.stderr.write(`${known ? (error as Error).message : (error as Error).stack}\n`);
-  process.exitCode = 1;
+}
+
+/** Whatever fails after Ctrl-C fails because of it. */
+function wordsFor(error: unknown): string | undefined {
+  if (stop.signal.aborted) return (stop.signal.reason as Error).message;
+  return error instanceof InputError || error instanceof CommandFailure
+    ? error.message
+    : (error as Error).stack;
 }

@@ -1,10 +1,14 @@
 /** The template that a local run is built from: the CDK app itself, synthesised with settings for one machine. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { InputError } from "./input-error.ts";
 
 const projectRoot = join(import.meta.dirname, "..");
 
-/** Runs the app as `cdk synth` would, without the CDK's own command line. Throws with the app's words if it fails. */
+/**
+ * Runs the app as `cdk synth` would, without the CDK's own command line. If it fails, throws `InputError` with the app's
+ * words.
+ */
 export async function synthesise(outDir: string, context: Readonly<Record<string, unknown>>): Promise<void> {
   const app = spawn(process.execPath, ["lib/app.ts"], {
     cwd: projectRoot,
@@ -19,5 +23,5 @@ export async function synthesise(outDir: string, context: Readonly<Record<string
   const code = await new Promise<number | null>((resolve, reject) =>
     app.on("error", reject).on("close", resolve),
   );
-  if (code !== 0) throw new Error(`the CDK app failed (exit code ${code}):\n${words.trim()}`);
+  if (code !== 0) throw new InputError(`the CDK app failed (exit code ${code}):\n${words.trim()}`);
 }

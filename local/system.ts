@@ -18,7 +18,7 @@ export interface SystemOptions {
   readonly tickSeconds?: number | undefined;
   /** Gets the lines of all functions. */
   readonly logFile: string;
-  /** Variables of every function, in place of the template's. */
+  /** Variables of every function, in place of the template's and of the servers' addresses. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -52,7 +52,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
 
 async function runTemplate(options: SystemOptions, template: Template, servers: Servers): Promise<System> {
   const { queueUrls } = servers;
-  const environment = { ...options.environment, ...servers.environment };
+  const environment = { ...servers.environment, ...options.environment };
   const wiring = wire(template, { queueUrls, environment });
   const log = await openLogFile(options.logFile);
   const functions = byId(

@@ -13,6 +13,8 @@ export interface Runner {
   readonly slot: number;
   /** Model calls since the episode was registered or reset. */
   llmCalls: number;
+  /** It has been sent an output, and does nothing else any more. */
+  taking: boolean;
   done: boolean;
 }
 
@@ -66,6 +68,7 @@ export class BatchRun {
   /** Resolves when the trainer acknowledges the output; never, if nobody is left to do so. */
   async takeOutput(record: EpisodeRecord, taskId: string, output: ReportedOutput): Promise<void> {
     const { runner, clientUuid, uuid: episodeUuid } = record;
+    runner.taking = true;
     await this.#acknowledge(runner);
     runner.done = true;
     const { llmCalls } = runner;
@@ -80,6 +83,8 @@ export class BatchRun {
 
   /** Resolves when the trainer has forgotten the episode's model calls. */
   async reset(record: EpisodeRecord): Promise<void> {
+    // One thread serves the episode: it is busy with the output, and gone after that.
+    if (record.runner.taking) await never();
     await this.#acknowledge(record.runner);
     record.runner.llmCalls = 0;
     this.#engine.ledger.add({ kind: "reset", episodeUuid: record.uuid });
@@ -121,7 +126,7 @@ export class BatchRun {
 
   #register(slot: number): void {
     if (this.#engine.status !== "ENGINE.ROLLING") return;
-    const runner: Runner = { run: this, slot, llmCalls: 0, done: false };
+    const runner: Runner = { run: this, slot, llmCalls: 0, taking: false, done: false };
     this.#engine.episodes.register(this.#engine.newUuid(), runner, this.#engine.clock.now());
   }
 

@@ -6,6 +6,7 @@ export interface LocalFleet {
   readonly name: string;
   readonly engine: string;
   readonly queueUrl: string;
+  readonly deadLetterQueueUrl: string;
   readonly table: string;
 }
 
@@ -17,6 +18,7 @@ export function fleetsOf(system: System): LocalFleet[] {
       name: needed(environment, variables.fleet),
       engine: needed(environment, variables.engine),
       queueUrl: needed(environment, variables.queueUrl),
+      deadLetterQueueUrl: needed(environment, variables.deadLetterQueueUrl),
       table: needed(environment, variables.table),
     }));
 }

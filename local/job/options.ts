@@ -1,5 +1,7 @@
 /** The options of `npm start`. */
 import { Command, InvalidArgumentError } from "commander";
+import { engineAddress } from "../../functions/adapters/engine/index.ts";
+import { SettingsError } from "../../functions/core/errors.ts";
 
 export interface JobOptions {
   readonly rollouts: number;
@@ -10,6 +12,10 @@ export interface JobOptions {
   readonly agent: string;
   readonly keep: string | undefined;
   readonly json: boolean;
+  /** Keep everything running, for the sortie command, and push nothing. */
+  readonly serve: boolean;
+  /** The stand-in waits for its training config. */
+  readonly offline: boolean;
 }
 
 export function readOptions(argv: readonly string[]): JobOptions {
@@ -21,10 +27,12 @@ export function readOptions(argv: readonly string[]): JobOptions {
     .option("--repeats <n>", "rollouts of each task (GRPO's group)", whole, 4)
     .option("--tasks <file.jsonl>", "one AgentJet task a line, instead of generated word problems")
     .option("--seed <n>", "of the problems and of the stand-in's model", natural, 1)
-    .option("--engine <url>", "a real engine instead of the stand-in")
+    .option("--engine <url>", "a real engine instead of the stand-in", address)
     .option("--agent <name>", "math, calculator, or the path of your own", "math")
     .option("--keep <dir>", "keep queue and table in this folder across runs")
     .option("--json", "print one JSON object as the last line", false)
+    .option("--serve", "push nothing; keep everything running for sortie … --local, until Ctrl-C", false)
+    .option("--offline", "the stand-in waits for sortie engine start", false)
     .showHelpAfterError()
     .parse(argv as string[]);
   return command.opts<JobOptions>();
@@ -39,4 +47,13 @@ function whole(text: string): number {
 function natural(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("expected a whole number.");
   return Number(text);
+}
+
+function address(text: string): string {
+  try {
+    return engineAddress(text);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    throw new InvalidArgumentError(`${error.faults.join("; ")}.`);
+  }
 }

@@ -12,6 +12,8 @@ export interface Figures extends Account {
 
 export interface Progress {
   show(figures: Figures): void;
+  /** A line that stays. */
+  note(text: string): void;
   stop(): void;
 }
 
@@ -29,6 +31,7 @@ function barProgress(total: number, stream: NodeJS.WriteStream): Progress {
   const bar = bars.create(total, 0, { words: "" });
   return {
     show: (figures) => bar.update(figures.ended + figures.dead + figures.unknown, { words: words(figures) }),
+    note: (text) => bars.log(`${text}\n`),
     stop: () => bars.stop(),
   };
 }
@@ -43,6 +46,7 @@ function plainProgress(stream: NodeJS.WriteStream): Progress {
         `${figures.ended + figures.dead + figures.unknown}/${figures.total} | ${words(figures)}\n`,
       );
     },
+    note: (text) => stream.write(`${text}\n`),
     stop: () => undefined,
   };
 }

@@ -11,10 +11,12 @@ import type { Task } from "../../functions/core/protocol.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
 import { createModel } from "../engine/model.ts";
 import { type EngineHandle, startEngine } from "../engine/start.ts";
+import { InputError } from "../input-error.ts";
 import { synthesise } from "../synth.ts";
 import { type System, startSystem } from "../system.ts";
 import { type Account, Accounting, engineAccount } from "./accounting.ts";
 import { fleetsOf } from "./deployment.ts";
+import { EngineSilence } from "./engine-silence.ts";
 import type { JobOptions } from "./options.ts";
 import { createProgress } from "./progress.ts";
 import { faultsOf, type Summary } from "./summary.ts";
@@ -22,7 +24,7 @@ import { faultsOf, type Summary } from "./summary.ts";
 /** How many episodes at once: enough to fill the stand-in's batch, few enough processes for two cores. */
 const MAX_EPISODES = 30;
 const EPISODES_PER_INVOCATION = 10;
-const TICK_SECONDS = 5;
+export const TICK_SECONDS = 5;
 const LOOK_INTERVAL_MS = 1000;
 /** Without any rollout coming to its end for so long, the run is given up. */
 const PATIENCE_MS = 300_000;
@@ -30,8 +32,10 @@ const PATIENCE_MS = 300_000;
 export interface JobOutcome {
   readonly summary: Summary;
   readonly faults: readonly string[];
-  readonly logFile: string;
+  /** What the functions said; undefined where it was not kept. */
+  readonly logFile: string | undefined;
 }
+type Followed = Omit<JobOutcome, "logFile">;
 
 export async function runJob(
   options: JobOptions,
@@ -40,12 +44,13 @@ export async function runJob(
 ): Promise<JobOutcome> {
   const began = clock.now();
   const scratch = await mkdtemp(join(tmpdir(), "sortie-"));
-  const folder = options.keep === undefined ? scratch : resolve(options.keep);
-  await mkdir(folder, { recursive: true });
+  const folder = options.keep === undefined ? scratch : await keptFolder(options.keep);
   const standIn = options.engine === undefined ? await startStandIn(options, tasks) : undefined;
   const engineUrl = options.engine ?? standIn?.url ?? "";
   const logFile = join(folder, "functions.log");
   let system: System | undefined;
+  let outcome: Followed | undefined;
+  const wantsLog = () => options.keep !== undefined || (!stop.aborted && (outcome?.faults.length ?? 0) > 0);
   try {
     await synthesise(join(scratch, "assembly"), settings(options, engineUrl));
     stop.throwIfAborted();
@@ -56,16 +61,25 @@ export async function runJob(
       environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0" },
       logFile,
     });
-    const outcome = await pushAndFollow(options, tasks, { system, standIn, engineUrl, began, stop });
-    return { ...outcome, logFile };
+    outcome = await pushAndFollow(options, tasks, { system, standIn, engineUrl, began, stop });
+    return { ...outcome, logFile: wantsLog() ? logFile : undefined };
   } finally {
     await system?.close(2000);
     await standIn?.close();
-    if (options.keep !== undefined || stop.aborted) await rm(scratch, { recursive: true, force: true });
+    const rest = folder === scratch && wantsLog() ? join(scratch, "assembly") : scratch;
+    await rm(rest, { recursive: true, force: true });
   }
 }
 
-function settings(options: JobOptions, engineUrl: string): Record<string, unknown> {
+export async function keptFolder(name: string): Promise<string> {
+  const folder = resolve(name);
+  await mkdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    throw new InputError(`--keep ${name}: expected a folder that can be written to (${error.code})`);
+  });
+  return folder;
+}
+
+export function settings(options: JobOptions, engineUrl: string): Record<string, unknown> {
   return {
     engineUrl,
     agent: options.agent,
@@ -75,7 +89,7 @@ function settings(options: JobOptions, engineUrl: string): Record<string, unknow
   };
 }
 
-async function startStandIn(options: JobOptions, tasks: readonly Task[]): Promise<EngineHandle> {
+export async function startStandIn(options: JobOptions, tasks: readonly Task[]): Promise<EngineHandle> {
   return await startEngine({
     clock,
     seed: options.seed,
@@ -83,6 +97,7 @@ async function startStandIn(options: JobOptions, tasks: readonly Task[]): Promis
     config: {
       batchTasks: 4,
       repeats: options.repeats,
+      startRolling: !options.offline,
       bootSeconds: 1,
       syncSeconds: 2,
       modelSeconds: (random) => 0.2 + random() * 0.8,
@@ -102,7 +117,7 @@ async function pushAndFollow(
   options: JobOptions,
   tasks: readonly Task[],
   running: Running,
-): Promise<Omit<JobOutcome, "logFile">> {
+): Promise<Followed> {
   const { system } = running;
   const [fleet] = fleetsOf(system);
   if (!fleet) throw new Error("expected a rollout function in the template, found none");
@@ -118,12 +133,9 @@ async function pushAndFollow(
 }
 
 /** Looks at table, engine and ledger until every rollout has come to its end, or nothing moves any more. */
-async function follow(
-  running: Running,
-  accounting: Accounting,
-  pushed: number,
-): Promise<Omit<JobOutcome, "logFile">> {
+async function follow(running: Running, accounting: Accounting, pushed: number): Promise<Followed> {
   const engine = createEngine({ url: running.engineUrl, clock });
+  const silence = new EngineSilence(engine);
   const progress = createProgress(pushed, process.stderr);
   let firstEnded: number | null = null;
   let moved = { settled: 0, at: clock.now() };
@@ -144,6 +156,8 @@ async function follow(
         step,
         elapsedMs,
       });
+      const note = await silence.note(status, clock.now());
+      if (note !== undefined) progress.note(note);
       if (settled >= pushed || now - moved.at > PATIENCE_MS || running.stop.aborted)
         return conclude(running, accounting, account, { pushed, step, elapsedMs, firstEnded });
       await clock.sleep(LOOK_INTERVAL_MS, running.stop).catch(() => undefined);
@@ -162,7 +176,7 @@ function conclude(
   accounting: Accounting,
   account: Account,
   figures: { pushed: number; step: number | null; elapsedMs: number; firstEnded: number | null },
-): Omit<JobOutcome, "logFile"> {
+): Followed {
   const { standIn } = running;
   const atEngine =
     standIn && engineAccount(standIn.ledger, standIn.inspect().open, accounting.rolloutOfAttempt());

@@ -2,13 +2,9 @@
 import { readFile } from "node:fs/promises";
 import type { Task } from "../../functions/core/protocol.ts";
 import { parseTaskLines } from "../../functions/core/task-lines.ts";
+import { InputError } from "../input-error.ts";
 import { generateProblems } from "../problems.ts";
 import type { JobOptions } from "./options.ts";
-
-/** A fault in the user's input: its message is all that they need to see. */
-export class InputError extends Error {
-  override readonly name = "InputError";
-}
 
 export async function tasksOf(options: JobOptions): Promise<Task[]> {
   const count = Math.ceil(options.rollouts / options.repeats);

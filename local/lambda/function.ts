@@ -16,6 +16,8 @@ export interface LambdaFunctionOptions extends Omit<SandboxOptions, "initTimeout
 export interface ProcessInfo {
   readonly pid: number;
   readonly state: "idle" | "busy";
+  /** The invocation that it runs, if any. */
+  readonly requestId: string | undefined;
 }
 
 /**
@@ -57,6 +59,7 @@ export class LambdaFunction {
     return [...this.#sandboxes].map((sandbox) => ({
       pid: sandbox.pid,
       state: this.#busy.has(sandbox) ? "busy" : "idle",
+      requestId: sandbox.requestId,
     }));
   }
 

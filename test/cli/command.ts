@@ -25,11 +25,16 @@ export const local = {
   AWS_SECRET_ACCESS_KEY: "local",
 };
 
-export async function sortie(args: readonly string[], environment: NodeJS.ProcessEnv = local): Promise<Ran> {
+export async function sortie(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = local,
+  input = "",
+): Promise<Ran> {
   const child = spawn(node, [script, ...args], {
     env: { ...isolated, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  child.stdin.on("error", () => undefined).end(input);
   const [out, err, code] = await Promise.all([
     textOf(child.stdout),
     textOf(child.stderr),

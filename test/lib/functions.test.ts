@@ -14,6 +14,7 @@ describe("functions", () => {
     });
     expect(environment(stack, "FleetmainRollout")).toEqual({
       NODE_OPTIONS: "--enable-source-maps",
+      POWERTOOLS_SERVICE_NAME: "Sortie",
       SORTIE_FLEET: "main",
       SORTIE_ENGINE: "main",
       SORTIE_ENGINE_URL: engineUrl,
@@ -40,16 +41,32 @@ describe("functions", () => {
   test("the lifecycle function of each engine knows the fleets on it", () => {
     const stack = synthesise({
       engines: { a: { url: "http://a:1" }, b: { url: "http://b:1" } },
-      fleets: { x: { engine: "a" }, y: { engine: "a" }, z: { engine: "b" } },
+      fleets: {
+        x: { engine: "a", maxAttempts: 5 },
+        y: { engine: "a", budget: { usdPerDay: 2.5 } },
+        z: { engine: "b" },
+      },
     });
     expect(environment(stack, "EngineaLifecycle")).toEqual({
       NODE_OPTIONS: "--enable-source-maps",
+      POWERTOOLS_SERVICE_NAME: "Sortie",
       SORTIE_ENGINE: "a",
       SORTIE_ENGINE_URL: "http://a:1",
       SORTIE_TABLE: "<StateTable>",
       SORTIE_FLEETS: JSON.stringify([
-        { name: "x", queueUrl: "<FleetxQueue>", deadLetterQueueUrl: "<FleetxDeadLetterQueue>" },
-        { name: "y", queueUrl: "<FleetyQueue>", deadLetterQueueUrl: "<FleetyDeadLetterQueue>" },
+        {
+          name: "x",
+          queueUrl: "<FleetxQueue>",
+          deadLetterQueueUrl: "<FleetxDeadLetterQueue>",
+          maxAttempts: 5,
+        },
+        {
+          name: "y",
+          queueUrl: "<FleetyQueue>",
+          deadLetterQueueUrl: "<FleetyDeadLetterQueue>",
+          maxAttempts: 3,
+          budgetUsdPerDay: 2.5,
+        },
       ]),
       SORTIE_SNAPSHOT_TTL_DAYS: "30",
       SORTIE_ROLLOUT_TTL_DAYS: "30",
@@ -78,6 +95,30 @@ describe("functions", () => {
       resource(template, "AWS::Lambda::Function", id).Properties["ReservedConcurrentExecutions"];
     expect(reserved("EnginemainLifecycle")).toBe(1);
     expect(reserved("FleetmainRollout")).toBe(undefined);
+  });
+
+  test("a fleet reserves concurrency where the settings say so", () => {
+    const stack = synthesise({ engineUrl, reservedConcurrency: 5 });
+    expect(resource(stack, "AWS::Lambda::Function", "FleetmainRollout").Properties).toMatchObject({
+      ReservedConcurrentExecutions: 5,
+    });
+  });
+
+  test("traces are off, and on where the settings say so", () => {
+    const tracing = (stack: Template) =>
+      ["FleetmainRollout", "EnginemainLifecycle"].map(
+        (id) => resource(stack, "AWS::Lambda::Function", id).Properties["TracingConfig"],
+      );
+    expect(tracing(template)).toEqual([undefined, undefined]);
+    expect(tracing(synthesise({ engineUrl, tracing: true }))).toEqual([
+      { Mode: "Active" },
+      { Mode: "Active" },
+    ]);
+  });
+
+  test("nothing of it can be called from outside: no address, no permission for anybody", () => {
+    template.resourceCountIs("AWS::Lambda::Url", 0);
+    template.resourceCountIs("AWS::Lambda::Permission", 0);
   });
 });
 

@@ -13,14 +13,24 @@ interface Statement {
 }
 
 /** Every statement of the one policy whose id starts so. */
-function statements(id: string): Statement[] {
-  const { PolicyDocument } = plain(resource(template, "AWS::IAM::Policy", id).Properties) as {
+function statements(id: string, stack = template): Statement[] {
+  const { PolicyDocument } = plain(resource(stack, "AWS::IAM::Policy", id).Properties) as {
     PolicyDocument: { Statement: Statement[] };
   };
   return PolicyDocument.Statement;
 }
 
-const indexes = ["<StateTable.Arn>/index/by-change", "<StateTable.Arn>/index/open-by-expiry"];
+const table = "<StateTable.Arn>";
+const rolloutsOfMain = {
+  Action: ["dynamodb:GetItem", "dynamodb:PutItem"],
+  Condition: leadingList("ROLLOUT#main#*"),
+  Effect: "Allow",
+  Resource: table,
+};
+
+function leadingList(...partitions: string[]) {
+  return { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": partitions } };
+}
 
 test("the rollout function may do this and nothing else", () => {
   expect(statements("FleetmainRolloutRole")).toEqual([
@@ -29,18 +39,19 @@ test("the rollout function may do this and nothing else", () => {
       Effect: "Allow",
       Resource: "<FleetmainRolloutLogs.Arn>",
     },
+    rolloutsOfMain,
     {
-      Action: [
-        "dynamodb:DeleteItem",
-        "dynamodb:GetItem",
-        "dynamodb:PutItem",
-        "dynamodb:Query",
-        "dynamodb:UpdateItem",
-      ],
+      Action: ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
+      Condition: leadingList("FLEET#main"),
       Effect: "Allow",
-      Resource: "<StateTable.Arn>",
+      Resource: table,
     },
-    { Action: "dynamodb:Query", Effect: "Allow", Resource: indexes },
+    {
+      Action: ["dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem"],
+      Condition: leadingList("INVOCATION#*"),
+      Effect: "Allow",
+      Resource: table,
+    },
     {
       Action: [
         "sqs:ChangeMessageVisibility",
@@ -62,21 +73,33 @@ test("the lifecycle function may do this and nothing else", () => {
       Effect: "Allow",
       Resource: "<EnginemainLifecycleLogs.Arn>",
     },
+    rolloutsOfMain,
     {
-      Action: [
-        "dynamodb:BatchGetItem",
-        "dynamodb:DeleteItem",
-        "dynamodb:GetItem",
-        "dynamodb:PutItem",
-        "dynamodb:Query",
-        "dynamodb:UpdateItem",
-      ],
+      Action: ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
+      Condition: leadingList("ENGINE#main", "FLEET#main"),
       Effect: "Allow",
-      Resource: "<StateTable.Arn>",
+      Resource: table,
     },
-    { Action: "dynamodb:Query", Effect: "Allow", Resource: indexes },
     {
-      Action: ["sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"],
+      Action: "dynamodb:GetItem",
+      Condition: leadingList("INVOCATION#*"),
+      Effect: "Allow",
+      Resource: table,
+    },
+    {
+      Action: "dynamodb:Query",
+      Condition: leadingList("main", "main#unconfirmed", "main#missing"),
+      Effect: "Allow",
+      Resource: `${table}/index/open-by-expiry`,
+    },
+    {
+      Action: "dynamodb:Query",
+      Condition: leadingList("main"),
+      Effect: "Allow",
+      Resource: `${table}/index/by-change`,
+    },
+    {
+      Action: ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
       Effect: "Allow",
       Resource: "<FleetmainQueue.Arn>",
     },
@@ -88,19 +111,74 @@ test("the lifecycle function may do this and nothing else", () => {
   ]);
 });
 
+test("the function that compares the fleets' names may do this and nothing else", () => {
+  expect(statements("FleetNamesCheckRole")).toEqual([
+    {
+      Action: ["logs:CreateLogStream", "logs:PutLogEvents"],
+      Effect: "Allow",
+      Resource: "<FleetNamesCheckLogs.Arn>",
+    },
+    { Action: "cloudformation:DescribeStacks", Effect: "Allow", Resource: "<AWS::StackId>" },
+  ]);
+});
+
 test("the schedule may call its function and nothing else", () => {
-  expect(statements("SchedulerRole")).toEqual([
+  expect(statements("EnginemainSchedulerRole")).toEqual([
     {
       Action: "lambda:InvokeFunction",
       Effect: "Allow",
-      Resource: ["<EnginemainLifecycleFunction.Arn>", "<EnginemainLifecycleFunction.Arn>:*"],
+      Resource: "<EnginemainLifecycleFunction.Arn>",
     },
   ]);
 });
 
+test("a role can be taken by its own service alone, the scheduler's only for this account", () => {
+  const roles = template.findResources("AWS::IAM::Role");
+  const trust = Object.values(roles).map(
+    ({ Properties }) => plain(Properties["AssumeRolePolicyDocument"]) as { Statement: unknown },
+  );
+  const lambda = {
+    Action: "sts:AssumeRole",
+    Effect: "Allow",
+    Principal: { Service: "lambda.amazonaws.com" },
+  };
+  const scheduler = {
+    Action: "sts:AssumeRole",
+    Condition: { StringEquals: { "aws:SourceAccount": "<AWS::AccountId>" } },
+    Effect: "Allow",
+    Principal: { Service: "scheduler.amazonaws.com" },
+  };
+  expect(trust.map(({ Statement }) => Statement)).toEqual([[lambda], [lambda], [scheduler], [lambda]]);
+});
+
+test("a fleet cannot touch what belongs to another, nor an engine", () => {
+  const stack = synthesise({
+    engines: { a: { url: "http://a:1" }, b: { url: "http://b:1" } },
+    fleets: { x: { engine: "a" }, y: { engine: "a" }, z: { engine: "b" } },
+  });
+  expect(partitionsOf(statements("FleetxRolloutRole", stack))).toEqual([
+    "ROLLOUT#x#*",
+    "FLEET#x",
+    "INVOCATION#*",
+  ]);
+  expect(partitionsOf(statements("EngineaLifecycleRole", stack))).toEqual([
+    "ROLLOUT#x#*",
+    "ROLLOUT#y#*",
+    "ENGINE#a",
+    "FLEET#x",
+    "FLEET#y",
+    "INVOCATION#*",
+    "a",
+    "a#unconfirmed",
+    "a#missing",
+    "x",
+    "y",
+  ]);
+});
+
 test("there is no other policy, and no role takes one that AWS manages", () => {
-  template.resourceCountIs("AWS::IAM::Policy", 3);
-  template.resourceCountIs("AWS::IAM::Role", 3);
+  template.resourceCountIs("AWS::IAM::Policy", 4);
+  template.resourceCountIs("AWS::IAM::Role", 4);
   const roles = Object.values(template.findResources("AWS::IAM::Role"));
   const beyond = ["ManagedPolicyArns", "Policies"];
   const found = roles.flatMap(({ Properties }) =>
@@ -111,12 +189,14 @@ test("there is no other policy, and no role takes one that AWS manages", () => {
 
 // No local server checks permissions: an action that is missing would show first in somebody's account.
 test.each([
-  ["rollout", entries.rollout, "FleetmainRolloutRole"],
-  ["lifecycle", entries.lifecycle, "EnginemainLifecycleRole"],
-])("the %s function may do all that its code does", (_, entry, role) => {
+  ["rollout", entries.rollout, "FleetmainRolloutRole", []],
+  // It takes away the item of an invocation, which the invocation does for itself.
+  ["lifecycle", entries.lifecycle, "EnginemainLifecycleRole", ["dynamodb:DeleteItem"]],
+  ["fleet names", entries.fleetNames, "FleetNamesCheckRole", []],
+])("the %s function may do all that its code does", (_, entry, role, neverCalled) => {
   const granted = new Set(statements(role).flatMap(({ Action }) => Action));
-  const used = usedActions(entry);
-  expect(used).toContain("dynamodb:PutItem");
+  const used = usedActions(entry).filter((action) => !neverCalled.some((never) => never === action));
+  expect(used.length).toBeGreaterThan(0);
   expect(used.filter((action) => !granted.has(action))).toEqual([]);
 });
 
@@ -137,5 +217,17 @@ function usedActions(entry: string): string[] {
 }
 
 function serviceOf(command: string): string {
+  if (command === "DescribeStacks") return "cloudformation";
+  if (command === "GetSecretValue") return "secretsmanager";
   return /Message|Queue/.test(command) ? "sqs" : "dynamodb";
+}
+
+/** The partitions that the statements about the table name, in order. */
+function partitionsOf(found: readonly Statement[]): string[] {
+  return found.flatMap(
+    ({ Condition }) =>
+      (Condition as { "ForAllValues:StringLike"?: Record<string, string[]> } | undefined)?.[
+        "ForAllValues:StringLike"
+      ]?.["dynamodb:LeadingKeys"] ?? [],
+  );
 }

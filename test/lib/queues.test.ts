@@ -29,6 +29,7 @@ describe("queues", () => {
       SqsManagedSseEnabled: true,
       MessageRetentionPeriod: 1_209_600,
       ReceiveMessageWaitTimeSeconds: 20,
+      MaximumMessageSize: 1_048_576,
     });
     expect(attributes).toMatchObject({ DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" });
   });

@@ -45,7 +45,12 @@ describe("defaults", () => {
         messageRetentionDays: 14,
         visibilityMarginSeconds: 60,
         maxReceiveCount: 1000,
+        maxMessageBytes: 1_048_576,
+        tracing: false,
+        oldestMessageMinutes: 60,
+        noEndedEpisodeMinutes: 30,
       },
+      retiredFleets: [],
     });
   });
 
@@ -146,7 +151,8 @@ describe("faults", () => {
 
   test("an unknown key without a likeness gets the list", () => {
     expect(faultsOf({ engines: { main: { url: engineUrl, zone: "a" } } })).toEqual([
-      "engines.main.zone: there is no such setting; expected one of url",
+      "engines.main.zone: there is no such setting; expected one of caCertificateFile, header, " +
+        "tokenSecretArn, tokenSecretKeyArn, url",
     ]);
   });
 
@@ -218,6 +224,44 @@ describe("limits", () => {
         "set it to 1 or lower episodesPerInvocation to 10",
     ]);
     expect(faultsOf({ engineUrl, episodesPerInvocation: 25, batchWindowSeconds: 1 })).toEqual([]);
+  });
+
+  test("concurrency that is reserved is enough for all invocations", () => {
+    expect(faultsOf({ engineUrl, maxEpisodes: 100, reservedConcurrency: 9 })).toEqual([
+      "reservedConcurrency: expected at least the 10 invocations that maxEpisodes and episodesPerInvocation ask for, " +
+        "found 9: raise it to 10 or lower maxEpisodes",
+    ]);
+    expect(faultsOf({ engineUrl, maxEpisodes: 100, reservedConcurrency: 10 })).toEqual([]);
+  });
+
+  test("as many fleets on one engine as its function's environment holds", () => {
+    const fleets = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`fleet-${index}`, {}]));
+    expect(faultsOf({ engineUrl, fleets: fleets(9) })).toEqual([]);
+    expect(faultsOf({ engineUrl, fleets: fleets(10) })).toEqual([
+      "fleets: expected at most 9 on engine main, because a function's environment holds 4 KB, found 10: put some into " +
+        "another deployment (another stackName)",
+    ]);
+  });
+
+  test.each([
+    { timeoutSeconds: 901 },
+    { timeoutSeconds: 0 },
+    { messageRetentionDays: 15 },
+    { maxMessageBytes: 1_048_577 },
+    { maxMessageBytes: 1023 },
+    { batchWindowSeconds: 301 },
+    { episodesPerInvocation: 10_001 },
+    { maxEpisodes: 1 },
+    { visibilityMarginSeconds: 0 },
+    { maxReceiveCount: 1001 },
+    { memoryMb: 10_241 },
+  ])("%o is beyond what AWS takes", (setting) => {
+    const [key, value] = Object.entries(setting)[0] ?? [];
+    const [fault] = faultsOf({ engineUrl, ...setting });
+    expect(fault).toMatch(
+      new RegExp(`^${key}: expected a whole number from \\d+ to \\d+.*, found ${value}$`),
+    );
   });
 
   test("a message never outlives what is known about its rollout", () => {

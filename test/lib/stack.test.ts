@@ -2,7 +2,8 @@ import { Match } from "aws-cdk-lib/assertions";
 import { expect, test } from "vitest";
 import { engineUrl, plain, synthesise } from "./synthesise.ts";
 
-test("a throw-away stack leaves nothing behind", () => {
+// The first synthesis of a process loads much of the CDK.
+test("a throw-away stack leaves nothing behind", { timeout: 60_000 }, () => {
   const stack = synthesise({ engineUrl, retain: false });
   const kept = Object.entries(stack.toJSON()["Resources"] as Record<string, { DeletionPolicy?: string }>);
   expect(kept.filter(([, { DeletionPolicy }]) => DeletionPolicy === "Retain")).toEqual([]);

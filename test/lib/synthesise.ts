@@ -13,7 +13,8 @@ export const engineUrl = "http://10.0.0.7:10086";
 /** The template of the stack that these settings ask for. */
 export function synthesise(settings: Record<string, unknown> = { engineUrl }): Template {
   const app = new App({ context: withoutBundling });
-  return Template.fromStack(new SortieStack(app, "Sortie", { settings: decodeSettings(settings) }));
+  const decoded = decodeSettings(settings);
+  return Template.fromStack(new SortieStack(app, decoded.stackName, { settings: decoded }));
 }
 
 /** An empty stack, as another CDK app has it. */

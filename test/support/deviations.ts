@@ -12,5 +12,11 @@ export const deviations = {
   "fault-hour-limit": "the wait limit is not swallowed",
   "fault-empty-record": "a refused claim leaves no expiry behind",
   "fault-endless-retry": "what can never succeed is not tried for ever",
+  "lifecycle-ticks": "one look and at most one step in each tick, where the reference polls",
+  "lifecycle-waits": "an engine that cannot be reached, exports weights or says something new is waited for",
+  "failed-starts": "a start that failed is recorded and tried again, up to a limit",
+  "config-with-start": "a config is sent right before each start, and only then",
+  "stop-null": "an older engine's null for an answer to a stop is no failure",
+  "training-ended": "a training that has run its last step is not started again",
 } as const satisfies Record<string, string>;
 export type Deviation = keyof typeof deviations;

@@ -1,0 +1,68 @@
+/**
+ * What a run is judged by. Only `pushed`, `ledger` and `openAtEngine` are needed: whoever runs another worker against
+ * the stand-in engine leaves the rest out, and the checks that need it say so.
+ */
+import type { RolloutItem } from "../../../functions/core/rollout-item.ts";
+import type { EntryOf, LedgerEntry } from "../../engine/ledger.ts";
+import type { Kill } from "../killer.ts";
+
+export interface Letter {
+  readonly body: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+export interface Throttle {
+  readonly ratio: number;
+  readonly batchSize: number;
+}
+/** Unix ms. */
+export interface Window {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Evidence {
+  /** Keys of the rollouts that the queue has taken. */
+  readonly pushed: readonly string[];
+  /** Bodies that the queue has taken and that are no rollouts. */
+  readonly invalid?: readonly string[];
+  readonly ledger: readonly LedgerEntry[];
+  /** Episodes that are still claimed. */
+  readonly openAtEngine: number;
+  /** Which rollout an output belongs to; default: `metadata.rollout`. */
+  readonly rolloutOf?: (output: EntryOf<"output">) => string | undefined;
+  /** The table's items by rollout. */
+  readonly items?: ReadonlyMap<string, RolloutItem>;
+  readonly letters?: readonly Letter[];
+  readonly kills?: readonly Kill[];
+  /** When the circuit was open. */
+  readonly tripped?: readonly Window[];
+  /** Of a fleet whose client uuids begin with `<fleet>/`. */
+  readonly throttle?: Throttle | undefined;
+  /** How long a crashed function's episode may stay open, ms. */
+  readonly settleWithinMs?: number;
+}
+
+export interface Violation {
+  readonly what: string;
+  readonly rollout?: string | undefined;
+  readonly episode?: string | undefined;
+}
+export interface Check {
+  readonly number: 1 | 2 | 3 | 4 | 5 | 6;
+  readonly title: string;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly violations: readonly Violation[];
+}
+
+export type Output = EntryOf<"output">;
+
+/** Outputs that reached the trainer, by rollout; those of nobody under the empty key. */
+export function outputsByRollout({ ledger, rolloutOf = fromMetadata }: Evidence): Map<string, Output[]> {
+  const outputs = ledger.filter((entry): entry is Output => entry.kind === "output");
+  return Map.groupBy(outputs, (output) => rolloutOf(output) ?? "");
+}
+
+function fromMetadata(output: Output): string | undefined {
+  const rollout = output.output.metadata["rollout"];
+  return typeof rollout === "string" ? rollout : undefined;
+}

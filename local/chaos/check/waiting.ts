@@ -1,0 +1,41 @@
+/** 4. Waiting is not failing: only reasons that a rollout is to blame for use up its attempts. */
+import { type Reason, usesUpAnAttempt } from "../../../functions/core/reasons.ts";
+import { HISTORY_LENGTH, type PastAttempt, type RolloutItem } from "../../../functions/core/rollout-item.ts";
+import type { Check, Evidence, Violation } from "./evidence.ts";
+
+/** A process learns of the circuit's state a while after it changed. */
+const LEARNS_WITHIN_MS = 10_000;
+
+export function checkWaiting(evidence: Evidence): Check {
+  const counts = { attempts: 0, "without penalty": 0, "while the circuit was open": 0, "dead letters": 0 };
+  const violations: Violation[] = [];
+  for (const [rollout, item] of evidence.items ?? []) {
+    const failed = item.history.filter(({ reason }) => reason !== "ended");
+    const blamed = failed.filter(({ reason }) => usesUpAnAttempt(reason));
+    const excused = blamed.filter((attempt) => wasTripped(attempt, evidence)).length;
+    counts.attempts += item.history.length;
+    counts["without penalty"] += failed.length - blamed.length;
+    counts["while the circuit was open"] += blamed.length - item.attempts;
+    const what = miscounted(item, blamed.length, excused);
+    if (what) violations.push({ rollout, what });
+  }
+  for (const { attributes } of evidence.letters ?? []) {
+    counts["dead letters"] += 1;
+    const reason = attributes["reason"] as Reason | undefined;
+    if (reason === undefined || !usesUpAnAttempt(reason))
+      violations.push({ rollout: attributes["rollout"], what: `a dead letter for the reason ${reason}` });
+  }
+  return { number: 4, title: "waiting is not failing", counts, violations };
+}
+
+function miscounted(item: RolloutItem, blamed: number, excused: number): string | undefined {
+  // The oldest attempts of a long history are not told any more.
+  if (item.tries > HISTORY_LENGTH) return undefined;
+  if (item.attempts <= blamed && item.attempts >= blamed - excused) return undefined;
+  const reasons = item.history.map(({ reason }) => reason).join(", ");
+  return `expected ${blamed} attempts used up (${excused} perhaps excused), found ${item.attempts}: ${reasons}`;
+}
+
+function wasTripped({ at }: PastAttempt, { tripped = [] }: Evidence): boolean {
+  return tripped.some(({ from, to }) => at >= from && at <= to + LEARNS_WITHIN_MS);
+}

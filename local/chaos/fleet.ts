@@ -1,0 +1,117 @@
+/** The system that a chaos run torments: the whole local one, on a scale of seconds, behind three proxies. */
+import { join } from "node:path";
+import { lifecycleVariables, rolloutVariables } from "../../functions/environment-names.ts";
+import { fleetsOf, type LocalFleet } from "../job/deployment.ts";
+import type { LambdaFunction } from "../lambda/function.ts";
+import { synthesise } from "../synth.ts";
+import { type System, startSystem } from "../system.ts";
+import type { Throttle } from "./check/evidence.ts";
+import type { Interceptor } from "./proxy.ts";
+import { FaultProxy } from "./proxy.ts";
+
+/** Minutes of a deployment are seconds here; what the core has as constants stays real. */
+export const scale = {
+  heartbeatSeconds: 4,
+  tickSeconds: 2,
+  timeoutSeconds: 30,
+  visibilityMarginSeconds: 1,
+  discardSeconds: 8,
+  /** A crash is noticed after the silence of a heartbeat and a tick, and needs two more sweeps where the engine lags. */
+  settleWithinMs: 60_000,
+} as const;
+
+export interface FleetOptions {
+  readonly maxEpisodes: number;
+  readonly episodesPerInvocation: number;
+  readonly throttle?: (Throttle & { readonly repeats: number }) | undefined;
+}
+
+/** Builds the functions once for any number of runs: addresses come with each run's environment. */
+export async function assemble(outDir: string, options: FleetOptions): Promise<void> {
+  await synthesise(outDir, {
+    engineUrl: "http://127.0.0.1:1",
+    agent: join(import.meta.dirname, "agent.ts"),
+    maxEpisodes: options.maxEpisodes,
+    episodesPerInvocation: options.episodesPerInvocation,
+    timeoutSeconds: scale.timeoutSeconds,
+    visibilityMarginSeconds: scale.visibilityMarginSeconds,
+    discardEpisodeTimeoutSeconds: scale.discardSeconds,
+    claimWaitSeconds: 16,
+    minEpisodeSeconds: 3,
+    settleMarginSeconds: 5,
+    retain: false,
+    ...(options.throttle && { throttle: options.throttle }),
+  });
+}
+
+export interface Interceptors {
+  readonly engine: readonly Interceptor[];
+  readonly table: readonly Interceptor[];
+  readonly queue: readonly Interceptor[];
+}
+
+export interface TormentedSystem {
+  readonly system: System;
+  readonly fleet: LocalFleet;
+  readonly deadLetterQueueUrl: string;
+  readonly engineProxy: FaultProxy;
+  readonly rollouts: readonly LambdaFunction[];
+  readonly lifecycles: readonly LambdaFunction[];
+  close(): Promise<void>;
+}
+
+export async function startTormented(
+  options: { assemblyDir: string; logFile: string; engineUrl: string },
+  interceptors: Interceptors,
+): Promise<TormentedSystem> {
+  const { promise: endpoints, resolve } = Promise.withResolvers<System["endpoints"]>();
+  const engineProxy = new FaultProxy(options.engineUrl, interceptors.engine);
+  const tableProxy = new FaultProxy(
+    endpoints.then(({ dynamodb }) => dynamodb),
+    interceptors.table,
+  );
+  const queueProxy = new FaultProxy(
+    endpoints.then(({ sqs }) => sqs),
+    interceptors.queue,
+  );
+  const proxies = [engineProxy, tableProxy, queueProxy];
+  await Promise.all(proxies.map((proxy) => proxy.up()));
+  const environment = {
+    [rolloutVariables.engineUrl]: engineProxy.url,
+    [rolloutVariables.heartbeatSeconds]: String(scale.heartbeatSeconds),
+    [lifecycleVariables.sweepIntervalSeconds]: "0",
+    AWS_ENDPOINT_URL_DYNAMODB: tableProxy.url,
+    AWS_ENDPOINT_URL_SQS: queueProxy.url,
+  };
+  const { tickSeconds } = scale;
+  const system = await startSystem({ ...options, tickSeconds, environment });
+  resolve(system.endpoints);
+  const close = async () => {
+    await system.close();
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+  };
+  try {
+    return { system, engineProxy, ...partsOf(system), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function partsOf(system: System) {
+  const [fleet] = fleetsOf(system);
+  if (!fleet) throw new Error("expected a rollout function in the template, found none");
+  const of = (variable: string) =>
+    [...system.functions].filter(([id]) => {
+      const environment = system.wiring.functions.get(id)?.environment ?? {};
+      return environment[variable] !== undefined;
+    });
+  const [id] = of(rolloutVariables.fleet).map(([name]) => name);
+  const environment = system.wiring.functions.get(id ?? "")?.environment ?? {};
+  return {
+    fleet,
+    deadLetterQueueUrl: environment[rolloutVariables.deadLetterQueueUrl] ?? "",
+    rollouts: of(rolloutVariables.fleet).map(([, lambda]) => lambda),
+    lifecycles: of(lifecycleVariables.fleets).map(([, lambda]) => lambda),
+  };
+}

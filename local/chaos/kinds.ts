@@ -1,0 +1,98 @@
+/** Every kind of fault by its name. `--faults` takes names, or the part before their first hyphen. */
+
+/** The steps of a rollout that a request shows, in their order. */
+export const steps = [
+  "claim",
+  "store-episode",
+  "model-call",
+  "store-result",
+  "end",
+  "record",
+  "delete",
+] as const;
+export type Step = (typeof steps)[number];
+/** Right before a step's request reaches its server, or right after, before the answer reaches the function. */
+export type Side = "before" | "after";
+export type KillPoint = `${Side}-${Step}`;
+export const killPoints: readonly KillPoint[] = steps.flatMap((step): KillPoint[] => [
+  `before-${step}`,
+  `after-${step}`,
+]);
+
+export const faultKinds = {
+  ...(Object.fromEntries(
+    killPoints.map((point) => [
+      `kill-${point}`,
+      `a function's process dies right ${point.replaceAll("-", " ")}`,
+    ]),
+  ) as Record<`kill-${KillPoint}`, string>),
+  "kill-random": "a busy function's process dies at a random moment",
+  "kill-lifecycle": "the lifecycle function's process dies in the middle of a tick",
+  "kill-sweep": "… right before or after it settles somebody's episode",
+  "engine-refusing": "the engine's port refuses connections for a while",
+  "engine-hang": "the engine neither acts nor answers",
+  "engine-500": "the engine answers 500 without acting",
+  "engine-garbage": "the engine answers HTML with status 200",
+  "engine-close-before": "the engine closes the connection without acting",
+  "engine-close-after": "the engine acts and closes the connection without an answer",
+  "engine-restart-kept": "the engine restarts with its state",
+  "engine-restart-lost": "the engine restarts without its state",
+  "engine-sync": "the engine syncs weights in the middle of episodes",
+  "engine-slow-end": "the trainer acknowledges ends later than the client waits",
+  "table-throttle": "the table refuses every request for a while, as over its capacity",
+  "table-500": "the table answers 500 without acting",
+  "table-close-after": "the table acts and closes the connection without an answer",
+  "queue-500": "the queue answers 500 without acting",
+  "queue-close-after": "the queue acts and closes the connection without an answer",
+  "queue-pushed-twice": "a message is sent twice",
+  "queue-late": "a message becomes visible late",
+  "queue-shuffled": "messages arrive in another order",
+  "queue-invalid": "a message that is no rollout",
+  "queue-delivered-twice": "a message is delivered again while its rollout is running",
+  "agent-hang": "an agent never returns",
+  "agent-ignore": "an agent goes on calling the model, whatever its signal says",
+  "agent-throw": "an agent throws",
+  "agent-garbage": "an agent returns what is no output",
+  "agent-block": "an agent blocks the event loop for longer than a heartbeat",
+  "agent-slow": "an agent takes its time between two calls",
+  "agent-no-call": "an agent returns a reward without having called the model",
+} as const satisfies Record<string, string>;
+export type FaultKind = keyof typeof faultKinds;
+
+export const allKinds = Object.keys(faultKinds) as FaultKind[];
+
+/** The kinds that a list such as `kill,engine-hang` names; all for `all`, none for `none`. @throws RangeError */
+export function kindsNamed(list: string): FaultKind[] {
+  if (list === "all") return allKinds;
+  if (list === "none") return [];
+  const named = list.split(",").map((part) => part.trim());
+  const unknown = named.filter((name) => kindsOf(name).length === 0);
+  if (unknown.length > 0)
+    throw new RangeError(
+      `unknown kind of fault: ${unknown.join(", ")}. Expected all, none, one of the groups kill, engine, table, queue, ` +
+        `agent, or names: ${allKinds.join(", ")}.`,
+    );
+  return [...new Set(named.flatMap(kindsOf))];
+}
+
+function kindsOf(name: string): FaultKind[] {
+  return allKinds.filter((kind) => kind === name || kind.startsWith(`${name}-`));
+}
+
+/** How often each kind was injected. */
+export class Tally {
+  readonly #counts = new Map<FaultKind, number>();
+
+  add(kind: FaultKind, times = 1): void {
+    this.#counts.set(kind, this.of(kind) + times);
+  }
+  of(kind: FaultKind): number {
+    return this.#counts.get(kind) ?? 0;
+  }
+  /** In the order of `faultKinds`. */
+  counts(): [FaultKind, number][] {
+    return allKinds
+      .map((kind) => [kind, this.of(kind)] as [FaultKind, number])
+      .filter(([, count]) => count > 0);
+  }
+}

@@ -1,0 +1,68 @@
+/** `npm run chaos`: exit code 0 when all six statements held in every run, else 1. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { assemble } from "./fleet.ts";
+import { readOptions } from "./options.ts";
+import { isSound, renderOutcome, renderSeeds } from "./report.ts";
+import { type ChaosOutcome, runChaos } from "./run.ts";
+
+const REPEATS = 4;
+const options = readOptions(process.argv);
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => {
+    process.stderr.write("\nstopping everything …\n");
+    stop.abort(new Error(`stopped by ${signal}`));
+  });
+
+const directory = await mkdtemp(join(tmpdir(), "sortie-chaos-"));
+const batchTasks = options.rollouts > 100 ? 12 : 4;
+const throttle =
+  options.throttle === 0 ? undefined : { ratio: options.throttle, batchSize: batchTasks, repeats: REPEATS };
+const assemblyDir = join(directory, "assembly");
+const outcomes: ChaosOutcome[] = [];
+try {
+  const many = options.rollouts > 100;
+  await assemble(assemblyDir, { maxEpisodes: many ? 60 : 30, episodesPerInvocation: many ? 8 : 5, throttle });
+  for (const seed of options.seed) {
+    if (stop.signal.aborted) break;
+    outcomes.push(await run(seed));
+  }
+  if (outcomes.length > 1) process.stdout.write(`${renderSeeds(outcomes)}\n`);
+} finally {
+  const sound = outcomes.length === options.seed.length && outcomes.every(isSound) && !stop.signal.aborted;
+  process.exitCode = sound ? 0 : 1;
+  if (sound || stop.signal.aborted) await rm(directory, { recursive: true, force: true });
+}
+
+async function run(seed: number): Promise<ChaosOutcome> {
+  const outcome = await runChaos({
+    seed,
+    rollouts: options.rollouts,
+    minutes: options.minutes,
+    kinds: options.faults,
+    repeats: REPEATS,
+    batchTasks,
+    throttle,
+    assemblyDir,
+    directory,
+    drainSeconds: options.drain,
+    stop: stop.signal,
+    onLook: progress(),
+  });
+  process.stdout.write(`${renderOutcome(outcome)}\n`);
+  return outcome;
+}
+
+/** A line every five seconds, on standard error. */
+function progress() {
+  const began = Date.now();
+  let next = began;
+  return ({ phase, final, pushed }: { phase: string; final: number; pushed: number }) => {
+    if (Date.now() < next) return;
+    next = Date.now() + 5000;
+    const seconds = Math.round((Date.now() - began) / 1000);
+    process.stderr.write(`${phase}: ${final}/${pushed} rollouts are final after ${seconds} s\n`);
+  };
+}

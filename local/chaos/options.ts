@@ -1,0 +1,73 @@
+/** The options of `npm run chaos`. */
+import { Command, InvalidArgumentError } from "commander";
+import { type FaultKind, faultKinds, kindsNamed } from "./kinds.ts";
+
+export interface MainOptions {
+  readonly seed: readonly number[];
+  readonly minutes: number;
+  readonly rollouts: number;
+  readonly faults: readonly FaultKind[];
+  readonly drain: number;
+  /** The throttle's ratio; 0 for none. */
+  readonly throttle: number;
+}
+
+export function readOptions(argv: readonly string[]): MainOptions {
+  const kinds = Object.entries(faultKinds).map(([kind, meaning]) => `  ${kind.padEnd(26)}${meaning}`);
+  return new Command("npm run chaos --")
+    .description(
+      "Runs the whole local system under faults and checks that nothing is lost, counted twice or left open. The seed " +
+        "decides which faults strike and when; real processes still interleave differently from run to run.",
+    )
+    .option("--seed <n,n,…>", "one run for each", seeds, [1])
+    .option("--minutes <n>", "how long faults are injected, at most", positive, 5)
+    .option("--rollouts <n>", "how many rollouts", whole, 60)
+    .option(
+      "--faults <kinds>",
+      "groups (kill, engine, table, queue, agent) or kinds, or none",
+      named,
+      kindsNamed("all"),
+    )
+    .option("--drain <s>", "how long the system may take to settle everything after the faults", positive, 90)
+    .option(
+      "--throttle <ratio>",
+      "tasks in a batch, as a multiple of those that it needs; 0 for no limit",
+      ratio,
+      1.5,
+    )
+    .addHelpText("after", `\nKinds of faults:\n${kinds.join("\n")}`)
+    .showHelpAfterError()
+    .parse(argv as string[])
+    .opts<MainOptions>();
+}
+
+function seeds(text: string): number[] {
+  const numbers = text.split(",").map(Number);
+  if (numbers.every((number) => Number.isInteger(number) && number >= 0)) return numbers;
+  throw new InvalidArgumentError("expected whole numbers from 0 on, with commas between them.");
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new InvalidArgumentError("expected a number above 0.");
+}
+
+function ratio(text: string): number {
+  const value = Number(text);
+  if (value === 0 || value >= 1) return value;
+  throw new InvalidArgumentError("expected 0, or a number from 1 on.");
+}
+
+function whole(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected a whole number above 0.");
+}
+
+function named(text: string): FaultKind[] {
+  try {
+    return kindsNamed(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}

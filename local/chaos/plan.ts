@@ -1,0 +1,152 @@
+/**
+ * What shall go wrong in a run, drawn from its seed alone: the same seed plans the same faults. When exactly a planned
+ * fault meets a request still varies from run to run, since real processes do.
+ */
+import { createRandom, integer, pick } from "../random.ts";
+import { type FaultKind, type KillPoint, killPoints } from "./kinds.ts";
+
+export interface PlanOptions {
+  readonly seed: number;
+  readonly rollouts: number;
+  /** Faults are injected for at most so long. */
+  readonly minutes: number;
+  readonly kinds: readonly FaultKind[];
+}
+
+/** Strikes when something has happened so often. */
+export interface Nth<T> {
+  readonly what: T;
+  readonly nth: number;
+}
+export interface RequestFault {
+  readonly kind: FaultKind;
+  /** The engine's path or the operation of an AWS service. */
+  readonly call: string;
+}
+/** Strikes at a time, in ms from the beginning; `seconds` is what its kind makes of it. */
+export interface TimedFault {
+  readonly kind: FaultKind;
+  readonly at: number;
+  readonly seconds: number;
+}
+export interface Plan {
+  readonly kills: readonly Nth<KillPoint>[];
+  readonly sweepKills: readonly Nth<"before" | "after">[];
+  readonly engine: readonly Nth<RequestFault>[];
+  readonly table: readonly Nth<RequestFault>[];
+  readonly queue: readonly Nth<RequestFault>[];
+  /** Counted in stored episodes. */
+  readonly redeliveries: readonly number[];
+  readonly timed: readonly TimedFault[];
+}
+
+const engineCalls = [
+  "/claim_episode",
+  "/claim_episode",
+  "/end_episode",
+  "/end_episode",
+  "/end_episode",
+  "/abort_episode",
+  "/v1/chat/completions",
+  "/get_engine_status",
+  "/get_current_batch_rollout_pool_information",
+  "/get_episode_buffer",
+] as const;
+const tableCalls = ["PutItem", "PutItem", "PutItem", "GetItem", "UpdateItem", "Query", "DeleteItem"] as const;
+const queueCalls = ["DeleteMessage", "ChangeMessageVisibility", "SendMessage"] as const;
+/** These happen less than once a rollout. */
+const rareCalls: ReadonlySet<string> = new Set([
+  "/abort_episode",
+  "/get_episode_buffer",
+  "UpdateItem",
+  "SendMessage",
+  "ChangeMessageVisibility",
+]);
+
+/** Seconds that a timed fault lasts, from and to. */
+const lasts: Partial<Record<FaultKind, readonly [number, number]>> = {
+  "kill-random": [0, 0],
+  "kill-lifecycle": [0, 1],
+  "engine-refusing": [0.5, 4],
+  "engine-restart-kept": [0.2, 2],
+  "engine-restart-lost": [0.2, 2],
+  "engine-sync": [0, 0],
+  "engine-slow-end": [20, 32],
+  "table-throttle": [0.5, 2.5],
+};
+/** The engine needs time to roll again after these. */
+const heavy: ReadonlySet<FaultKind> = new Set([
+  "engine-refusing",
+  "engine-restart-kept",
+  "engine-restart-lost",
+  "engine-sync",
+  "engine-slow-end",
+]);
+
+export function makePlan({ seed, rollouts, minutes, kinds }: PlanOptions): Plan {
+  const random = createRandom("chaos", seed);
+  const wanted = new Set(kinds);
+  const share = (per: number, least: number) => Math.max(least, Math.round(rollouts / per));
+  const requests = (prefix: string, calls: readonly string[], count: number): Nth<RequestFault>[] =>
+    kinds
+      .filter((kind) => kind.startsWith(prefix) && requestKinds.has(kind))
+      .flatMap((kind) => Array.from({ length: count }, () => kind))
+      .map((kind) => {
+        const call = pick(random, calls);
+        const most = rareCalls.has(call) ? Math.max(3, rollouts / 10) : rollouts;
+        return { what: { kind, call }, nth: integer(random, 1, Math.ceil(most)) };
+      });
+  // Each kind has its own draw even where it is left out, so that a run with fewer kinds keeps the others' places.
+  const kills = killPoints
+    .flatMap((point) => Array.from({ length: share(100, 1) }, () => point))
+    .map((what) => ({ what, nth: integer(random, 1, Math.ceil(rollouts * 0.8)) }))
+    .filter(({ what }) => wanted.has(`kill-${what}`));
+  const sweepKills = Array.from({ length: share(100, 1) }, () => ({
+    what: pick(random, ["before", "after"] as const),
+    nth: integer(random, 1, 4),
+  }));
+  return {
+    kills,
+    sweepKills: wanted.has("kill-sweep") ? sweepKills : [],
+    engine: requests("engine-", engineCalls, share(60, 2)),
+    table: requests("table-", tableCalls, share(40, 3)),
+    queue: requests("queue-", queueCalls, share(60, 2)),
+    redeliveries: wanted.has("queue-delivered-twice")
+      ? Array.from({ length: share(25, 2) }, () => integer(random, 1, rollouts))
+      : [],
+    timed: timedFaults(seed, rollouts, minutes).filter(({ kind }) => wanted.has(kind)),
+  };
+}
+
+const requestKinds: ReadonlySet<FaultKind> = new Set([
+  "engine-hang",
+  "engine-500",
+  "engine-garbage",
+  "engine-close-before",
+  "engine-close-after",
+  "table-500",
+  "table-close-after",
+  "queue-500",
+  "queue-close-after",
+]);
+
+/** How long the rollouts keep the system busy, ms: a guess, longer than it takes without faults. */
+export function busyMs(rollouts: number, minutes: number): number {
+  return Math.min(minutes * 60_000, 15_000 + rollouts * 250);
+}
+
+function timedFaults(seed: number, rollouts: number, minutes: number): TimedFault[] {
+  const window = busyMs(rollouts, minutes);
+  const faults = (Object.entries(lasts) as [FaultKind, readonly [number, number]][]).flatMap(
+    ([kind, [from, to]]) => {
+      const random = createRandom("chaos-timed", seed, kind);
+      const every = heavy.has(kind) ? 60_000 : 20_000;
+      return Array.from({ length: Math.max(1, Math.round(window / every)) }, () => ({
+        kind,
+        at: Math.round(3000 + random() * Math.max(0, window - 3000)),
+        seconds: from + random() * (to - from),
+      }));
+    },
+  );
+  return faults.toSorted((a, b) => a.at - b.at);
+}

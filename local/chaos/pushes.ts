@@ -1,0 +1,103 @@
+/** The rollouts of a chaos run: what is pushed, in which order, and what their agent will suffer from. */
+import { type Envelope, encodeMessage } from "../../functions/core/envelope.ts";
+import type { Task } from "../../functions/core/protocol.ts";
+import { generateProblems } from "../problems.ts";
+import { createRandom, integer, pick } from "../random.ts";
+import type { FaultKind, Tally } from "./kinds.ts";
+import { type Ailment, ailments, type ChaosTask } from "./task-facts.ts";
+
+export interface Push {
+  readonly body: string;
+  readonly delaySeconds: number;
+}
+export interface Pushes {
+  readonly tasks: readonly Task[];
+  /** Keys of the rollouts. */
+  readonly keys: readonly string[];
+  /** Bodies that are no rollouts. */
+  readonly invalid: readonly string[];
+  readonly messages: readonly Push[];
+}
+export interface PushOptions {
+  readonly seed: number;
+  readonly run: string;
+  readonly rollouts: number;
+  readonly repeats: number;
+  readonly kinds: readonly FaultKind[];
+}
+
+const rates: Readonly<Record<Ailment, number>> = {
+  hang: 0.015,
+  ignore: 0.015,
+  throw: 0.05,
+  garbage: 0.02,
+  block: 0.01,
+  slow: 0.03,
+  "no-call": 0.01,
+};
+const ALWAYS = 0.02;
+const TWICE = 0.04;
+const LATE = 0.08;
+const INVALID = 0.01;
+
+export function makePushes({ seed, run, rollouts, repeats, kinds }: PushOptions, tally: Tally): Pushes {
+  const wanted = new Set(kinds);
+  const random = createRandom("pushes", seed);
+  const tasks = generateProblems({ seed, count: Math.ceil(rollouts / repeats) });
+  const suffered = ailments.filter((ailment) => wanted.has(`agent-${ailment}`));
+  const envelopes = tasks
+    .flatMap((task) => Array.from({ length: repeats }, (_, repeat) => ({ task, repeat, run })))
+    .slice(0, rollouts)
+    .map((envelope) => withChaos(envelope, seed, suffered, random));
+  const keys = envelopes.map(keyOf);
+  const bodies = envelopes.map(encodeMessage);
+  const invalid = wanted.has("queue-invalid")
+    ? Array.from(
+        { length: Math.max(1, Math.round(rollouts * INVALID)) },
+        (_, index) => `{"task": "no task ${index}"`,
+      )
+    : [];
+  const twice = wanted.has("queue-pushed-twice") ? bodies.filter(() => random() < TWICE) : [];
+  tally.add("queue-invalid", invalid.length);
+  tally.add("queue-pushed-twice", twice.length);
+  const all = [...bodies, ...twice, ...invalid];
+  if (wanted.has("queue-shuffled")) tally.add("queue-shuffled", all.length);
+  const ordered = wanted.has("queue-shuffled") ? shuffled(all, random) : all;
+  const messages = ordered.map((body) => ({ body, delaySeconds: lateness(wanted, random) }));
+  tally.add("queue-late", messages.filter(({ delaySeconds }) => delaySeconds > 0).length);
+  return { tasks, keys, invalid, messages };
+}
+
+function withChaos(
+  envelope: Omit<Envelope, "episode_type">,
+  seed: number,
+  suffered: readonly Ailment[],
+  random: () => number,
+): Envelope {
+  const [dies, which] = [random() < ALWAYS, random()];
+  const deadly = suffered.filter((ailment) => ailment === "throw" || ailment === "garbage");
+  const facts: ChaosTask = {
+    rollout: keyOf(envelope),
+    seed,
+    rates: suffered.map((ailment) => [ailment, rates[ailment]]),
+    always: dies && deadly.length > 0 ? pick(() => which, deadly) : undefined,
+  };
+  return { ...envelope, task: { ...envelope.task, metadata: { ...envelope.task.metadata, ...facts } } };
+}
+
+/** As `functions/core/message.ts` names a rollout. */
+function keyOf({ run, repeat, task }: Envelope): string {
+  return `run/${run}/train/${repeat}/${task.task_id}`;
+}
+
+function lateness(wanted: ReadonlySet<FaultKind>, random: () => number): number {
+  const [late, seconds] = [random() < LATE, integer(random, 1, 8)];
+  return late && wanted.has("queue-late") ? seconds : 0;
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  return items
+    .map((item) => [random(), item] as const)
+    .toSorted(([a], [b]) => a - b)
+    .map(([, item]) => item);
+}

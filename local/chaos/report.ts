@@ -1,0 +1,90 @@
+/** What a chaos run came to, for people. */
+import Table from "cli-table3";
+import { historyOf } from "./history.ts";
+import { faultKinds } from "./kinds.ts";
+import type { ChaosOutcome } from "./run.ts";
+
+const MOST_HISTORIES = 3;
+
+export function renderOutcome(outcome: ChaosOutcome): string {
+  return [faultTable(outcome), checkTable(outcome), ...closingLines(outcome), ...violations(outcome)].join(
+    "\n",
+  );
+}
+
+export function isSound({ checks }: ChaosOutcome): boolean {
+  return checks.every((check) => check.violations.length === 0);
+}
+
+function faultTable({ faults, seed }: ChaosOutcome): string {
+  const table = new Table({ head: ["fault", "times", `seed ${seed}`], style: plain });
+  for (const [kind, times] of faults)
+    table.push([kind, { content: times, hAlign: "right" }, faultKinds[kind]]);
+  return table.toString();
+}
+
+function checkTable({ checks }: ChaosOutcome): string {
+  const table = new Table({ head: ["", "must hold", "violations", "counted"], style: plain });
+  for (const { number, title, counts, violations: found } of checks)
+    table.push([number, title, { content: found.length, hAlign: "right" }, countsOf(counts)]);
+  return table.toString();
+}
+
+const plain = { head: [], border: [], compact: true };
+
+function countsOf(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(", ");
+}
+
+function closingLines({ recovery, seconds, evidence, log }: ChaosOutcome): string[] {
+  const time = (value: number | null) => (value === null ? "–" : `${value.toFixed(1)} s`);
+  const timeouts = log.filter(({ facts }) => facts["status"] === "timeout").length;
+  return [
+    `from crash to settled: ${recovery.count} episodes, median ${time(recovery.median)}, max ${time(recovery.max)}`,
+    `${evidence.kills?.length ?? 0} processes killed, ${timeouts} function timeouts, ` +
+      `circuit opened ${evidence.tripped?.length ?? 0} times`,
+    `${seconds.total.toFixed(0)} s, of which ${seconds.drain.toFixed(0)} s of peace`,
+  ];
+}
+
+function violations(outcome: ChaosOutcome): string[] {
+  const found = outcome.checks.flatMap((check) =>
+    check.violations.map((violation) => ({ check, violation })),
+  );
+  if (found.length === 0) return [];
+  const lines = found.map(
+    ({ check, violation: { what, rollout, episode } }) =>
+      `VIOLATION of ${check.number} (${check.title}), seed ${outcome.seed}: ${what}` +
+      `${rollout ? `; rollout ${rollout}` : ""}${episode ? `; episode ${episode}` : ""}`,
+  );
+  const histories = found
+    .slice(0, MOST_HISTORIES)
+    .flatMap(({ violation }) => ["", ...historyOf(violation, outcome.evidence, outcome.log)]);
+  return [...lines, ...histories, "", `the functions' log: ${outcome.logFile}`];
+}
+
+/** One row a seed. */
+export function renderSeeds(outcomes: readonly ChaosOutcome[]): string {
+  const head = ["seed", "rollouts", "faults", "kills", "ended", "dead", "unknown", "violations"];
+  const table = new Table({ head: [...head, "settled median", "max", "seconds"], style: plain });
+  for (const outcome of outcomes) {
+    const { seed, checks, faults, recovery, evidence, seconds } = outcome;
+    const { ended = 0, dead = 0, unknown = 0 } = checks[0]?.counts ?? {};
+    const injected = faults.reduce((sum, [, times]) => sum + times, 0);
+    const found = checks.reduce((sum, check) => sum + check.violations.length, 0);
+    const times = [recovery.median, recovery.max].map((value) => value?.toFixed(1) ?? "–");
+    const counts = [
+      evidence.pushed.length,
+      injected,
+      evidence.kills?.length ?? 0,
+      ended,
+      dead,
+      unknown,
+      found,
+    ];
+    table.push([seed, ...counts, ...times, seconds.total.toFixed(0)]);
+  }
+  return table.toString();
+}

@@ -1,0 +1,196 @@
+/** One chaos run: rollouts under faults, then peace until everything is settled, then the checks. */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
+import { systemClock as clock } from "../../functions/system-clock.ts";
+import { createModel } from "../engine/model.ts";
+import { type EngineHandle, startEngine } from "../engine/start.ts";
+import type { Check, Evidence, Throttle } from "./check/evidence.ts";
+import { checkAll, recoveryTimes } from "./check/index.ts";
+import type { RecoveryTimes } from "./check/recovery.ts";
+import { settledWithin } from "./drain.ts";
+import { type LogLine, readItems, readLetters, readLog, trippedWindows } from "./evidence.ts";
+import { type Interceptors, scale, startTormented, type TormentedSystem } from "./fleet.ts";
+import { Killer } from "./killer.ts";
+import { type FaultKind, Tally } from "./kinds.ts";
+import { makePlan, type Plan } from "./plan.ts";
+import { makePushes, type Pushes } from "./pushes.ts";
+import { Saboteur } from "./saboteur.ts";
+import { sendPushes } from "./send.ts";
+import { INJECTED } from "./task-facts.ts";
+import { injectTimed } from "./timed.ts";
+
+export interface ChaosOptions {
+  readonly seed: number;
+  readonly rollouts: number;
+  /** Faults are injected for at most so long. */
+  readonly minutes: number;
+  readonly kinds: readonly FaultKind[];
+  readonly repeats: number;
+  /** Tasks in a batch of the engine. */
+  readonly batchTasks: number;
+  readonly assemblyDir: string;
+  /** For the functions' log. */
+  readonly directory: string;
+  /** How long the system may take to settle everything once the faults have stopped, s. */
+  readonly drainSeconds: number;
+  readonly throttle?: Throttle | undefined;
+  readonly stop?: AbortSignal;
+  /** Breaks of the system itself, to see whether the checks catch them: for their tests. */
+  readonly breaks?: Partial<Interceptors> & {
+    readonly started?: (parts: {
+      tormented: TormentedSystem;
+      engine: EngineHandle;
+      pushes: Pushes;
+    }) => Promise<void>;
+  };
+  readonly onLook?: (figures: { phase: "faults" | "drain"; final: number; pushed: number }) => void;
+}
+
+export interface ChaosOutcome {
+  readonly seed: number;
+  readonly checks: readonly Check[];
+  readonly faults: readonly [FaultKind, number][];
+  readonly recovery: RecoveryTimes;
+  readonly evidence: Evidence;
+  readonly log: readonly LogLine[];
+  readonly logFile: string;
+  readonly seconds: { readonly total: number; readonly drain: number };
+}
+
+export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
+  const began = Date.now();
+  const tally = new Tally();
+  const plan = makePlan(options);
+  const pushes = makePushes({ ...options, run: `chaos-${options.seed}` }, tally);
+  const logFile = join(options.directory, `functions-${options.seed}.log`);
+  await rm(logFile, { force: true });
+  const engine = await startStandIn(options, pushes);
+  let killer: Killer | undefined;
+  let tormented: TormentedSystem | undefined;
+  const redeliver = (receipt: string) => void (tormented && makeVisible(tormented, receipt));
+  const saboteur = new Saboteur({ plan, tally, killer: () => killer, redeliver });
+  try {
+    tormented = await startTormented(
+      { assemblyDir: options.assemblyDir, logFile, engineUrl: engine.url },
+      interceptorsOf(options, saboteur),
+    );
+    killer = new Killer(tormented);
+    const parts = { tormented, engine, saboteur, killer, tally, plan, pushes };
+    const drainMs = await torment(parts, options);
+    const evidence = await collect(parts, options);
+    await tormented.close();
+    tormented = undefined;
+    return await conclude(options, evidence, tally, { logFile, began, drainMs });
+  } finally {
+    await tormented?.close();
+    await engine.close();
+  }
+}
+
+interface Parts {
+  readonly tormented: TormentedSystem;
+  readonly engine: EngineHandle;
+  readonly saboteur: Saboteur;
+  readonly killer: Killer;
+  readonly tally: Tally;
+  readonly plan: Plan;
+  readonly pushes: Pushes;
+}
+
+/** Faults until all is final or their time is over, then peace; resolves to how long peace took to settle all, ms. */
+async function torment(parts: Parts, options: ChaosOptions): Promise<number> {
+  const { tormented, engine, saboteur, pushes, plan } = parts;
+  await options.breaks?.started?.({ tormented, engine, pushes });
+  await sendPushes(tormented, pushes.messages);
+  const over = new AbortController();
+  const end = () => over.abort();
+  options.stop?.addEventListener("abort", end, { once: true });
+  const timed = injectTimed(plan.timed, { ...options, ...tormented, ...parts }, over.signal);
+  await settledWithin(parts, options, "faults", options.minutes * 60_000);
+  over.abort();
+  saboteur.stop();
+  await timed;
+  const peace = Date.now();
+  await settledWithin(parts, options, "drain", options.drainSeconds * 1000);
+  const { eventSources, schedules } = tormented.system;
+  // Nobody may change anything while the evidence is read.
+  await Promise.all([...schedules.values(), ...eventSources.values()].map((invoker) => invoker.stop(3000)));
+  return Date.now() - peace;
+}
+
+async function collect(parts: Parts, options: ChaosOptions): Promise<Evidence> {
+  const { tormented, engine, killer, pushes } = parts;
+  const { system, fleet, deadLetterQueueUrl } = tormented;
+  return {
+    pushed: pushes.keys,
+    invalid: pushes.invalid,
+    ledger: engine.ledger.entries,
+    openAtEngine: engine.inspect().open,
+    items: await readItems(system, fleet, pushes.keys),
+    letters: await readLetters(system, deadLetterQueueUrl),
+    kills: killer.kills,
+    throttle: options.throttle,
+    settleWithinMs: scale.settleWithinMs,
+  };
+}
+
+async function conclude(
+  options: ChaosOptions,
+  collected: Evidence,
+  tally: Tally,
+  { logFile, began, drainMs }: { logFile: string; began: number; drainMs: number },
+): Promise<ChaosOutcome> {
+  const log = await readLog(logFile);
+  const evidence = { ...collected, tripped: trippedWindows(log) };
+  for (const { facts } of log)
+    if (facts["message"] === INJECTED) tally.add(`agent-${facts["ailment"]}` as FaultKind);
+  return {
+    seed: options.seed,
+    checks: checkAll(evidence),
+    faults: tally.counts(),
+    recovery: recoveryTimes(evidence),
+    evidence,
+    log,
+    logFile,
+    seconds: { total: (Date.now() - began) / 1000, drain: drainMs / 1000 },
+  };
+}
+
+async function startStandIn(
+  { seed, repeats, batchTasks }: ChaosOptions,
+  { tasks }: Pushes,
+): Promise<EngineHandle> {
+  return await startEngine({
+    clock,
+    seed,
+    model: createModel({ tasks, seed }),
+    config: {
+      batchTasks,
+      repeats,
+      bootSeconds: 1,
+      registerSeconds: 0.5,
+      syncSeconds: 1,
+      ackSeconds: 0.05,
+      poolLagSeconds: 1,
+      discardCheckSeconds: 1,
+      modelSeconds: (random) => 0.2 + random() * 0.8,
+    },
+  });
+}
+
+function interceptorsOf({ breaks = {} }: ChaosOptions, saboteur: Saboteur): Interceptors {
+  return {
+    engine: [saboteur.engine, ...(breaks.engine ?? [])],
+    table: [saboteur.table, ...(breaks.table ?? [])],
+    queue: [saboteur.queue, ...(breaks.queue ?? [])],
+  };
+}
+
+/** Delivered again at once, while its first delivery still works on it. */
+async function makeVisible({ system, fleet }: TormentedSystem, receipt: string): Promise<void> {
+  await delay(200);
+  const facts = { QueueUrl: fleet.queueUrl, ReceiptHandle: receipt, VisibilityTimeout: 0 };
+  await system.sqs.send(new ChangeMessageVisibilityCommand(facts)).catch(() => undefined);
+}

@@ -1,0 +1,140 @@
+/** Injects the planned faults that strike requests, at the three proxies. */
+import { Armed } from "./armed.ts";
+import type { Killer } from "./killer.ts";
+import type { FaultKind, KillPoint, Side, Tally } from "./kinds.ts";
+import type { Plan, RequestFault } from "./plan.ts";
+import type { Before, Interceptor, ProxyRequest } from "./proxy.ts";
+import { operation, receiptOf, type Seen, StepReader } from "./steps.ts";
+
+/** Longer than most of the clients' limits, shorter than a function's time. */
+const HANG_MS = 12_000;
+const awsErrors = {
+  throttle:
+    '{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"over capacity"}',
+  internal: '{"__type":"com.amazon.coral.service#InternalServerError","message":"injected"}',
+};
+
+export interface SaboteurParts {
+  readonly plan: Plan;
+  readonly tally: Tally;
+  /** The functions exist only after the proxies do. */
+  readonly killer: () => Killer | undefined;
+  /** Makes an in-flight message visible at once. */
+  readonly redeliver: (receipt: string) => void;
+}
+
+export class Saboteur {
+  readonly engine: Interceptor;
+  readonly table: Interceptor;
+  readonly queue: Interceptor;
+  /** Until then the table refuses everything, unix ms. */
+  throttledUntil = 0;
+  readonly #parts: SaboteurParts;
+  readonly #steps = new StepReader();
+  readonly #kills: Armed<KillPoint>;
+  readonly #sweepKills: Armed<Side>;
+  readonly #redeliveries: Armed<"stored">;
+  #stopped = false;
+
+  constructor(parts: SaboteurParts) {
+    const { plan } = parts;
+    this.#parts = parts;
+    this.#kills = new Armed(plan.kills, (point) => point);
+    this.#sweepKills = new Armed(plan.sweepKills, (side) => side);
+    this.#redeliveries = new Armed(
+      plan.redeliveries.map((nth) => ({ what: "stored", nth })),
+      () => "stored",
+    );
+    const faults = { engine: armed(plan.engine), table: armed(plan.table), queue: armed(plan.queue) };
+    this.engine = this.#interceptor("engine", faults.engine, (request) => request.path);
+    this.table = this.#interceptor("table", faults.table, operation);
+    this.queue = this.#interceptor("queue", faults.queue, operation);
+  }
+
+  /** From now on everything passes. */
+  stop(): void {
+    this.#stopped = true;
+    this.throttledUntil = 0;
+  }
+
+  #interceptor(
+    server: "engine" | "table" | "queue",
+    faults: Armed<RequestFault>,
+    callOf: (request: ProxyRequest) => string | undefined,
+  ): Interceptor {
+    const afterwards = new WeakSet<ProxyRequest>();
+    return {
+      before: (request) => {
+        const seen = this.#steps[server](request);
+        if (this.#stopped) return "pass";
+        if (seen && this.#killAt("before", seen)) return "close";
+        if (server === "engine") this.#killSweepAt("before", request);
+        if (server === "table" && Date.now() < this.throttledUntil) return this.#throttle();
+        const fault = faults.happens(callOf(request) ?? "");
+        if (!fault) return "pass";
+        this.#parts.tally.add(fault.kind);
+        if (fault.kind.endsWith("close-after")) afterwards.add(request);
+        return verdictOf(fault.kind);
+      },
+      after: (request, reply) => {
+        if (server === "engine") this.#steps.noteClaim(request, reply);
+        if (this.#stopped) return "pass";
+        const seen = this.#steps[server](request);
+        if (seen && reply.status < 300 && this.#killAt("after", seen)) return "close";
+        if (server === "engine") this.#killSweepAt("after", request);
+        if (seen?.step === "store-episode" && reply.status === 200) this.#redeliver(request);
+        return afterwards.has(request) ? "close" : "pass";
+      },
+    };
+  }
+
+  #throttle(): Before {
+    this.#parts.tally.add("table-throttle");
+    return { answer: awsAnswer(400, awsErrors.throttle) };
+  }
+
+  #killAt(side: Side, { step, invocation }: Seen): boolean {
+    const killer = this.#parts.killer();
+    const point = this.#kills.happens(`${side}-${step}`, () => killer?.runs(invocation) === true);
+    if (!point || !killer?.killInvocation(invocation, `kill-${point}`)) return false;
+    this.#parts.tally.add(`kill-${point}`);
+    return true;
+  }
+
+  /** An end or abort on behalf of an invocation that is dead comes from the sweep, or from the next delivery. */
+  #killSweepAt(side: Side, request: ProxyRequest): void {
+    if (!/^\/(end|abort)_episode$/.test(request.path)) return;
+    const killer = this.#parts.killer();
+    const invocation = this.#steps.engine({ ...request, path: "/end_episode" })?.invocation;
+    if (!killer || invocation === undefined || killer.runs(invocation)) return;
+    if (!this.#sweepKills.happens(side, () => killer.lifecycleRuns())) return;
+    if (killer.killLifecycle("kill-sweep")) this.#parts.tally.add("kill-sweep");
+  }
+
+  #redeliver(request: ProxyRequest): void {
+    const receipt = receiptOf(request);
+    if (receipt === undefined || !this.#redeliveries.happens("stored")) return;
+    this.#parts.tally.add("queue-delivered-twice");
+    this.#parts.redeliver(receipt);
+  }
+}
+
+function armed(faults: Plan["engine"]): Armed<RequestFault> {
+  return new Armed(faults, ({ call }) => call);
+}
+
+function verdictOf(kind: FaultKind): Before {
+  if (kind === "engine-hang") return { hangMs: HANG_MS };
+  if (kind === "engine-500")
+    return {
+      answer: { status: 500, text: "Internal Server Error", contentType: "text/plain; charset=utf-8" },
+    };
+  if (kind === "engine-garbage")
+    return { answer: { status: 200, text: "<html>sign in first</html>", contentType: "text/html" } };
+  if (kind === "table-500" || kind === "queue-500") return { answer: awsAnswer(500, awsErrors.internal) };
+  return kind.endsWith("close-before") ? "close" : "pass";
+}
+
+function awsAnswer(status: number, text: string) {
+  return { status, text, contentType: "application/x-amz-json-1.0" };
+}

@@ -1,0 +1,93 @@
+/** Injects the planned faults that strike at a time. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { EngineHandle } from "../engine/start.ts";
+import { createRandom } from "../random.ts";
+import type { Killer } from "./killer.ts";
+import type { Tally } from "./kinds.ts";
+import type { TimedFault } from "./plan.ts";
+import type { FaultProxy } from "./proxy.ts";
+import type { Saboteur } from "./saboteur.ts";
+
+export interface TimedParts {
+  readonly seed: number;
+  readonly engine: EngineHandle;
+  readonly engineProxy: FaultProxy;
+  readonly saboteur: Saboteur;
+  readonly killer: Killer;
+  readonly tally: Tally;
+}
+
+/** Ends requests for the trainer are slow for so long; each of them then takes the fault's seconds. */
+const SLOW_WINDOW_MS = 1500;
+/** How long a kill waits for somebody to kill. */
+const KILL_PATIENCE_MS = 3000;
+
+/** Runs until the last fault is over, or the signal fires; resolves when the engine is reachable again. */
+export async function injectTimed(
+  faults: readonly TimedFault[],
+  parts: TimedParts,
+  stop: AbortSignal,
+): Promise<void> {
+  const began = Date.now();
+  // One outage of the engine at a time: a restart is not for an engine that is down already.
+  let outage = Promise.resolve();
+  const running: Promise<void>[] = [];
+  for (const fault of faults) {
+    if (!(await slept(Math.max(0, began + fault.at - Date.now()), stop))) break;
+    if (fault.kind.startsWith("engine-")) outage = outage.then(() => strikeEngine(fault, parts, stop));
+    else running.push(strike(fault, parts, stop));
+  }
+  await Promise.all([outage, ...running]);
+  parts.engine.delayAcknowledgements(parts.engine.config.ackSeconds);
+}
+
+async function strike(
+  { kind, at, seconds }: TimedFault,
+  parts: TimedParts,
+  stop: AbortSignal,
+): Promise<void> {
+  const { killer, tally, saboteur } = parts;
+  if (kind === "table-throttle") {
+    saboteur.throttledUntil = Date.now() + seconds * 1000;
+    return;
+  }
+  if (kind === "kill-lifecycle") await delay(seconds * 1000);
+  const random = createRandom("victim", parts.seed, at);
+  for (
+    const until = Date.now() + KILL_PATIENCE_MS;
+    Date.now() < until && !stop.aborted;
+    await slept(20, stop)
+  ) {
+    const killed =
+      kind === "kill-random" ? killer.killRandom(random) : killer.killLifecycle("kill-lifecycle");
+    if (!killed) continue;
+    tally.add(kind);
+    return;
+  }
+}
+
+async function strikeEngine(
+  { kind, seconds }: TimedFault,
+  parts: TimedParts,
+  stop: AbortSignal,
+): Promise<void> {
+  const { engine, engineProxy, tally } = parts;
+  if (stop.aborted) return;
+  tally.add(kind);
+  if (kind === "engine-sync") {
+    if (engine.inspect().status.startsWith("ENGINE.ROLLING")) engine.forceWeightSync();
+  } else if (kind === "engine-slow-end") {
+    engine.delayAcknowledgements(seconds);
+    await slept(SLOW_WINDOW_MS, stop);
+    engine.delayAcknowledgements(engine.config.ackSeconds);
+  } else {
+    await engineProxy.down();
+    if (kind === "engine-refusing") await slept(seconds * 1000, stop);
+    else await engine.restart({ keepState: kind === "engine-restart-kept", downSeconds: seconds });
+    await engineProxy.up();
+  }
+}
+
+async function slept(ms: number, signal: AbortSignal): Promise<boolean> {
+  return await delay(ms, true, { signal }).catch(() => false);
+}

@@ -1,0 +1,242 @@
+import { describe, expect, it } from "vitest";
+import type { Evidence } from "../../../local/chaos/check/evidence.ts";
+import { checkAll, recoveryTimes } from "../../../local/chaos/check/index.ts";
+import type { LedgerEvent } from "../../../local/engine/ledger.ts";
+import {
+  abort,
+  claim,
+  evidenceOf,
+  itemOf,
+  KEY,
+  ledgerOf,
+  openAttempt,
+  output,
+  past,
+  START,
+} from "./evidence.ts";
+
+/** Numbers of the statements that are violated, with what is said about it. */
+function violated(evidence: Evidence): [number, string][] {
+  return checkAll(evidence).flatMap(({ number, violations }) =>
+    violations.map(({ what }): [number, string] => [number, what]),
+  );
+}
+const dead = { state: "dead", attempts: 3, letter: "sent" } as const;
+const threeErrors = [1, 2, 3].map((serial) => past("agent-error", { id: `i1.${serial}` }));
+const letterFor = (reason: string) => ({ body: "{}", attributes: { rollout: KEY, reason } });
+
+it("finds nothing wrong with a rollout that was claimed, ended and written down", () => {
+  expect(violated(evidenceOf())).toEqual([]);
+});
+
+it("judges another worker by its rollouts and the ledger alone", () => {
+  const { items: _, letters: __, ...bare } = evidenceOf();
+  expect(violated(bare)).toEqual([]);
+  expect(violated({ ...bare, pushed: [KEY, "other"] })).toEqual([
+    [1, "expected an output at the engine, found none"],
+  ]);
+});
+
+it("takes another worker's own mapping of outputs to rollouts", () => {
+  const { items: _, ...bare } = evidenceOf({ pushed: ["main/i1.1"] });
+  expect(violated({ ...bare, rolloutOf: ({ clientUuid }) => clientUuid })).toEqual([]);
+});
+
+describe("1: nothing is lost", () => {
+  const nothing = { ledger: [] };
+  it.each([
+    ["is not in the table", { items: new Map() }, "expected the rollout in the table, found nothing"],
+    ["waits for ever", { item: itemOf({ state: "waiting" }) }, "expected a final state, found waiting"],
+    ["ended in the table alone", nothing, "the table says ended, the engine has no output"],
+    [
+      "is dead without a letter",
+      { ...nothing, item: itemOf({ ...dead, history: threeErrors }) },
+      "the table says dead, there is no dead letter with a reason",
+    ],
+    [
+      "is dead although its reward was taken",
+      { item: itemOf({ ...dead, history: threeErrors }), letters: [letterFor("agent-error")] },
+      "the table says dead, the engine took an output",
+    ],
+  ])("sees a rollout that %s", (_, facts, what) => {
+    expect(violated(evidenceOf(facts))).toEqual([[1, what]]);
+  });
+
+  it("accepts a dead letter with its reason, and counts what cannot be known apart", () => {
+    const item = itemOf({ ...dead, history: threeErrors });
+    expect(violated(evidenceOf({ ...nothing, item, letters: [letterFor("agent-error")] }))).toEqual([]);
+    const unknown = itemOf({ state: "unknown", attempts: 1, history: [past("unknown")] });
+    const [lost] = checkAll(evidenceOf({ ...nothing, item: unknown }));
+    expect(lost?.counts).toMatchObject({ ended: 0, unknown: 1, dead: 0 });
+  });
+
+  it("sees a message that is no rollout and was not buried", () => {
+    expect(violated(evidenceOf({ invalid: ["{"] }))).toEqual([
+      [1, "expected a dead letter for the message {, found none"],
+    ]);
+    const letters = [{ body: "{", attributes: { reason: "invalid-message" } }];
+    expect(violated(evidenceOf({ invalid: ["{"], letters }))).toEqual([]);
+  });
+
+  it("sees a reward that is not the agent's", () => {
+    const ledger = ledgerOf(claim("main/i1.1"), output("main/i1.1", { told: 0.9 }));
+    expect(violated(evidenceOf({ ledger }))).toEqual([
+      [1, "expected the agent's reward 0.9, the engine took 0.5"],
+    ]);
+  });
+});
+
+describe("2: nothing counts twice", () => {
+  it("sees two outputs of one rollout", () => {
+    const events = [1, 2].flatMap((serial): LedgerEvent[] => [
+      claim(`main/i1.${serial}`, `e${serial}`),
+      output(`main/i1.${serial}`, { episodeUuid: `e${serial}` }),
+    ]);
+    expect(violated(evidenceOf({ ledger: ledgerOf(...events) }))).toEqual([
+      [2, "2 outputs reached the trainer: e1 by main/i1.1, e2 by main/i1.2"],
+    ]);
+  });
+
+  it("sees another reward in the table than at the engine", () => {
+    const item = itemOf({ history: [past("ended", { reward: 0.25 })] });
+    expect(violated(evidenceOf({ item }))).toEqual([[2, "the table says reward 0.25, the engine took 0.5"]]);
+  });
+
+  it("sees an output that belongs to nobody", () => {
+    const ledger = ledgerOf(
+      claim("main/i1.1"),
+      output("main/i1.1"),
+      claim("main/i9.1", "e9"),
+      output("main/i9.1", { episodeUuid: "e9", rollout: "x" }),
+    );
+    expect(violated(evidenceOf({ ledger }))).toEqual([[2, "1 outputs of nobody's rollout x"]]);
+  });
+});
+
+describe("3: nothing stays open", () => {
+  const kills = [{ at: START + 500, kind: "kill-random" as const, invocation: "i1" }];
+  it("sees episodes that are still claimed", () => {
+    expect(violated(evidenceOf({ openAtEngine: 2 }))).toEqual([
+      [3, "2 episodes are still claimed at the engine"],
+    ]);
+  });
+
+  it("sees an attempt that is still open in the table", () => {
+    const item = itemOf({ state: "running", history: [], attempt: openAttempt() });
+    expect(violated(evidenceOf({ item }))).toContainEqual([3, "an attempt is still running in the table"]);
+  });
+
+  it("measures from the crash until engine and table both know", () => {
+    const item = itemOf({ history: [past("ended", { reward: 0.5, at: START + 9500 })] });
+    expect(recoveryTimes(evidenceOf({ item, kills }))).toEqual({ count: 1, median: 9, max: 9 });
+    expect(violated(evidenceOf({ item, kills, settleWithinMs: 8000 }))).toEqual([
+      [3, "kill-random: expected it settled within 8 s, found it after 9.0 s"],
+    ]);
+    expect(violated(evidenceOf({ item, kills, settleWithinMs: 10_000 }))).toEqual([]);
+  });
+
+  it("sees an episode of a crashed function that nobody ever gives back", () => {
+    const evidence = evidenceOf({
+      kills,
+      settleWithinMs: 10_000,
+      ledger: ledgerOf(claim("main/i1.7", "e7")),
+    });
+    expect(violated(evidence)).toContainEqual([
+      3,
+      "kill-random: expected it settled within 10 s, found it never",
+    ]);
+  });
+
+  it("does not count what a crashed function had settled before", () => {
+    const late = [{ ...kills[0], at: START + 5000, kind: "kill-random" as const, invocation: "i1" }];
+    expect(recoveryTimes(evidenceOf({ kills: late })).count).toBe(0);
+  });
+});
+
+describe("4: waiting is not failing", () => {
+  const history = [
+    past("engine-left-rolling"),
+    past("agent-error", { id: "i1.2" }),
+    past("ended", { id: "i1.3", reward: 0.5 }),
+  ];
+  it("accepts what the rollout is to blame for, and nothing else", () => {
+    expect(violated(evidenceOf({ item: itemOf({ history, attempts: 1 }) }))).toEqual([]);
+    expect(violated(evidenceOf({ item: itemOf({ history, attempts: 2 }) }))).toEqual([
+      [
+        4,
+        "expected 1 attempts used up (0 perhaps excused), found 2: engine-left-rolling, agent-error, ended",
+      ],
+    ]);
+  });
+
+  it("sees a failure that was not counted, unless the circuit was open then", () => {
+    const item = itemOf({ history, attempts: 0 });
+    expect(violated(evidenceOf({ item })).map(([number]) => number)).toEqual([4]);
+    const tripped = [{ from: START, to: START + 2000 }];
+    expect(violated(evidenceOf({ item, tripped }))).toEqual([]);
+  });
+
+  it("sees a dead letter for what no rollout is to blame for", () => {
+    const letters = [letterFor("engine-unreachable")];
+    expect(violated(evidenceOf({ letters }))).toEqual([
+      [4, "a dead letter for the reason engine-unreachable"],
+    ]);
+  });
+});
+
+describe("5: the mix holds", () => {
+  const throttle = { ratio: 1, batchSize: 1 };
+  const first = [claim("main/i1.1"), output("main/i1.1")];
+  it("sees one task too many in the batch, running or ended", () => {
+    const ledger = ledgerOf(...first, claim("main/i1.2", "e2", "task-2"), abort("main/i1.2"));
+    expect(violated(evidenceOf({ ledger, throttle }))).toEqual([
+      [5, "expected at most 1 different tasks in the batch, found 2 with task-2"],
+    ]);
+    expect(violated(evidenceOf({ ledger, throttle: { ratio: 1.5, batchSize: 1 } }))).toEqual([]);
+  });
+
+  it("forgets a task that was given back, and a batch that is over", () => {
+    const back = ledgerOf(
+      claim("main/i1.0"),
+      abort("main/i1.0"),
+      claim("main/i1.1", "e1", "task-2"),
+      output("main/i1.1"),
+    );
+    expect(violated(evidenceOf({ ledger: back, throttle }))).toEqual([]);
+    const next = ledgerOf(
+      ...first,
+      { kind: "status", status: "ENGINE.WEIGHT_SYNCING" },
+      claim("main/i1.2", "e2", "task-2"),
+    );
+    expect(violated(evidenceOf({ ledger: next, throttle }))).toEqual([]);
+  });
+});
+
+describe("6: fenced", () => {
+  it("sees an abort on behalf of somebody else that took effect", () => {
+    const ledger = ledgerOf(
+      claim("main/i2.1"),
+      abort("main/i9.1", "main/i2.1"),
+      claim("main/i1.1"),
+      output("main/i1.1"),
+    );
+    expect(violated(evidenceOf({ ledger }))).toEqual([[6, "aborted by main/i9.1, held by main/i2.1"]]);
+  });
+
+  it("does not mind one without effect", () => {
+    const ledger = ledgerOf(claim("main/i1.1"), abort("main/i9.1", "main/i1.1", "none"), output("main/i1.1"));
+    expect(violated(evidenceOf({ ledger }))).toEqual([]);
+  });
+
+  it("sees an end of what somebody else holds by now", () => {
+    const ledger = ledgerOf(claim("main/i1.1"), abort("main/i1.1"), claim("main/i2.1"), output("main/i1.1"));
+    expect(violated(evidenceOf({ ledger }))).toEqual([[6, "ended by main/i1.1, held by main/i2.1"]]);
+  });
+
+  it("accepts an output that was under way when the engine took the idle episode back", () => {
+    const discard: LedgerEvent = { kind: "discard", clientUuid: "main/i1.1", episodeUuid: "e1" };
+    expect(
+      violated(evidenceOf({ ledger: ledgerOf(claim("main/i1.1"), discard, output("main/i1.1")) })),
+    ).toEqual([]);
+  });
+});

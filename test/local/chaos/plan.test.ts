@@ -1,0 +1,105 @@
+import { describe, expect, it, test } from "vitest";
+import { Armed } from "../../../local/chaos/armed.ts";
+import { allKinds, faultKinds, killPoints, kindsNamed, Tally } from "../../../local/chaos/kinds.ts";
+import { busyMs, makePlan } from "../../../local/chaos/plan.ts";
+import { makePushes } from "../../../local/chaos/pushes.ts";
+
+const options = { seed: 7, rollouts: 60, minutes: 5, kinds: allKinds };
+
+describe("a plan", () => {
+  it("is the same for the same seed, and another for another", () => {
+    expect(makePlan(options)).toEqual(makePlan(options));
+    expect(makePlan({ ...options, seed: 8 })).not.toEqual(makePlan(options));
+  });
+
+  it("kills at every point between two steps", () => {
+    expect(new Set(makePlan(options).kills.map(({ what }) => what))).toEqual(new Set(killPoints));
+  });
+
+  it("holds the kinds that were asked for, and the rest keeps its place", () => {
+    const { kills, timed, engine, table, queue } = makePlan({ ...options, kinds: kindsNamed("engine") });
+    const kinds = [...timed, ...engine.map(({ what }) => what)].map(({ kind }) => kind);
+    expect([kills, table, queue]).toEqual([[], [], []]);
+    expect(new Set(kinds)).toEqual(new Set(kindsNamed("engine")));
+    const all = makePlan(options).timed.filter(({ kind }) => kind.startsWith("engine-"));
+    expect(timed).toEqual(all);
+  });
+
+  it("strikes while the rollouts run, within its minutes", () => {
+    const { timed } = makePlan({ ...options, minutes: 0.25 });
+    expect(busyMs(60, 0.25)).toBe(15_000);
+    expect(timed.filter(({ at }) => at < 3000 || at > 15_000)).toEqual([]);
+    expect(timed.length).toBeGreaterThan(0);
+  });
+});
+
+describe("pushes", () => {
+  const pushing = { seed: 7, run: "r", rollouts: 30, repeats: 4, kinds: allKinds };
+  it("are the same for the same seed", () => {
+    expect(makePushes(pushing, new Tally())).toEqual(makePushes(pushing, new Tally()));
+  });
+
+  it("hold every rollout once, and more only as the faults say", () => {
+    const tally = new Tally();
+    const { keys, messages, invalid } = makePushes(pushing, tally);
+    expect([keys.length, new Set(keys).size]).toEqual([30, 30]);
+    expect(messages).toHaveLength(30 + tally.of("queue-pushed-twice") + invalid.length);
+    expect(messages.filter(({ delaySeconds }) => delaySeconds > 0)).toHaveLength(tally.of("queue-late"));
+  });
+
+  it("are plain and in order without faults", () => {
+    const { keys, messages } = makePushes({ ...pushing, kinds: [] }, new Tally());
+    const rollouts = messages.map(({ body }) => JSON.parse(body).task.metadata.rollout);
+    expect(rollouts).toEqual(keys);
+    expect(messages.every(({ delaySeconds }) => delaySeconds === 0)).toBe(true);
+  });
+});
+
+describe("kinds of faults", () => {
+  test.each([
+    ["all", allKinds],
+    ["none", []],
+    ["engine-hang", ["engine-hang"]],
+    ["agent-throw, table-500", ["agent-throw", "table-500"]],
+    ["kill", allKinds.filter((kind) => kind.startsWith("kill-"))],
+  ])("%s", (list, kinds) => {
+    expect(kindsNamed(list)).toEqual(kinds);
+  });
+
+  it("says which name is unknown", () => {
+    expect(() => kindsNamed("engine,egnine")).toThrow("unknown kind of fault: egnine. Expected all, none");
+  });
+
+  it("have a meaning each", () => {
+    expect(Object.values(faultKinds).filter((meaning) => meaning.length < 10)).toEqual([]);
+  });
+});
+
+describe("an armed fault", () => {
+  const armed = () =>
+    new Armed(
+      [
+        { what: "a", nth: 2 },
+        { what: "a", nth: 2 },
+        { what: "b", nth: 1 },
+      ],
+      (what) => what,
+    );
+  it("strikes the n-th time, once", () => {
+    const faults = armed();
+    expect(["a", "a", "a", "a", "c"].map((name) => faults.happens(name))).toEqual([
+      undefined,
+      "a",
+      "a",
+      undefined,
+      undefined,
+    ]);
+    expect(faults.left).toBe(1);
+  });
+
+  it("waits for the next time where it cannot strike", () => {
+    const faults = armed();
+    expect(faults.happens("b", () => false)).toBeUndefined();
+    expect(faults.happens("b")).toBe("b");
+  });
+});

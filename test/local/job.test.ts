@@ -1,0 +1,120 @@
+/** `npm start`, with the real command. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../functions/system-clock.ts";
+import { createModel } from "../../local/engine/model.ts";
+import { startEngine } from "../../local/engine/start.ts";
+import { generateProblems } from "../../local/problems.ts";
+import { npmStart } from "../support/start-command.ts";
+
+const timeout = 60_000;
+const folder = mkdtempSync(join(tmpdir(), "sortie-job-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe("npm start", () => {
+  test("accounts for every rollout, ends with one JSON object, and keeps nothing", { timeout }, async () => {
+    const started = npmStart("--rollouts", "8", "--json");
+    const { code, out, err } = await started.done;
+    expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+    expect(out.trim().split("\n")).toHaveLength(1);
+    const summary = JSON.parse(out);
+    expect(summary).toEqual({
+      pushed: 8,
+      ended: 8,
+      dead: 0,
+      unknown: 0,
+      deferred: expect.any(Number),
+      attempts: 8,
+      reward_mean: expect.any(Number),
+      reward_mean_by_step: { 1: summary.reward_mean },
+      global_step: 1,
+      engine_ended: 8,
+      engine_duplicate_ended: 0,
+      engine_open: 0,
+      seconds: expect.any(Number),
+      seconds_to_first_ended: expect.any(Number),
+    });
+    expect(err).toMatch(/│ ended with a reward +│ +8 │/);
+    expect(started.leftovers()).toEqual([]);
+  });
+
+  test("runs a task file against another engine, and keeps its state where told", { timeout }, async () => {
+    const tasks = generateProblems({ seed: 5, count: 2 });
+    const engine = await startEngine({
+      clock: systemClock,
+      seed: 1,
+      model: createModel({ tasks, seed: 1 }),
+      config: { batchTasks: 4, bootSeconds: 0 },
+    });
+    onTestFinished(() => engine.close());
+    const path = file("tasks.jsonl", tasks.map((task) => `${JSON.stringify(task)}\n`).join(""));
+    const keep = join(folder, "kept");
+    const options = ["--tasks", path, "--repeats", "2", "--engine", engine.url, "--keep", keep, "--json"];
+    const { code, out, err } = await npmStart(...options).done;
+    expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+    expect(JSON.parse(out)).toMatchObject({ pushed: 4, ended: 4, attempts: 4, engine_ended: null });
+    expect(engine.summary()).toMatchObject({ endsAccepted: 4, open: 0 });
+    expect(readdirSync(keep).toSorted()).toEqual(["functions.log", "lock", "queues", "tables"]);
+  });
+});
+
+describe("npm start with bad input pushes nothing, and says what is wrong:", () => {
+  test("faulty lines of a task file, by their numbers", { timeout }, async () => {
+    const path = file("bad.jsonl", '{"task_id":"a"}\n\n{bad\n{"task_id":""}\n[]\n');
+    const { code, out, err } = await npmStart("--tasks", path).done;
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toBe(
+      `${path}: 3 faulty line(s), so nothing was pushed:\n` +
+        '  line 3: expected a task as JSON, found "{bad" (SyntaxError)\n' +
+        "  line 4: not a rollout: task_id: expected a task_id that is not empty: the engine groups rewards by it\n" +
+        '  line 5: expected a JSON object with a task, found "[]"\n',
+    );
+  });
+
+  const inputs: [string, () => string[], RegExp][] = [
+    [
+      "a missing file",
+      () => ["--tasks", join(folder, "none")],
+      /none: expected a JSONL file .+\(ENOENT\)\n$/,
+    ],
+    ["an empty file", () => ["--tasks", file("empty", "\n\n")], /: expected one task a line, found none\n$/],
+    [
+      "an unknown option",
+      () => ["--rolouts", "4"],
+      /^error: unknown option '--rolouts'\n\(Did you mean --rollouts\?\)/,
+    ],
+    ["a number that is none", () => ["--seed", "x"], /argument 'x' is invalid. expected a whole number\./],
+    ["no rollouts", () => ["--rollouts", "0"], /expected a whole number above 0\./],
+    [
+      "an address that is none",
+      () => ["--engine", "gpu"],
+      /argument 'gpu' is invalid. expected a URL such as/,
+    ],
+    [
+      "a folder that cannot be",
+      () => ["--keep", file("f", "")],
+      /^--keep .+: expected a folder .+\(EEXIST\)\n$/,
+    ],
+  ];
+  test.each(inputs)("%s", { timeout }, async (_, args, words) => {
+    const { code, out, err } = await npmStart(...args()).done;
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toMatch(words);
+    expect(err).not.toMatch(/^\s+at /m);
+  });
+
+  test("an agent that is not there", { timeout }, async () => {
+    const { code, err } = await npmStart("--agent", "nowhere.ts").done;
+    expect(code).toBe(1);
+    expect(err).toMatch(/settings need a change:\n {2}- agent: .+nowhere\.ts/);
+    expect(err).not.toMatch(/^\s+at /m);
+  });
+});

@@ -1,0 +1,73 @@
+/** What a file of tests shares: real SQS and DynamoDB servers with the queues and the table of the template. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { App } from "aws-cdk-lib";
+import { decodeSettings } from "../../lib/settings.ts";
+import { SortieStack } from "../../lib/stack.ts";
+import { createQueues } from "../../local/queue-server.ts";
+import { credentials, region } from "../../local/region.ts";
+import { type Servers, startServers } from "../../local/servers.ts";
+import type { QueueSpec } from "../../local/specs.ts";
+import { readTemplate, type Template } from "../../local/template.ts";
+import { engineUrl, withoutBundling } from "../lib/synthesise.ts";
+
+export interface Estate {
+  readonly servers: Servers;
+  readonly table: string;
+  /** A fleet's own queue and dead letters, as the template has them. */
+  fleetQueues(fleet: string): Promise<{ queueUrl: string; deadLetterQueueUrl: string }>;
+  /** What tells a process's SDK where the servers are. */
+  readonly environment: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+export async function openEstate(): Promise<Estate> {
+  const template = await templateOf({ engineUrl });
+  const servers = await startServers(template);
+  const [table = ""] = [...template.tables.values()].map(({ name }) => name);
+  const environment = { ...servers.environment, ...awsVariables };
+  return {
+    servers,
+    table,
+    environment,
+    fleetQueues: (fleet) => createFleetQueues(template, servers, fleet),
+    close: servers.close,
+  };
+}
+
+const awsVariables = {
+  AWS_REGION: region,
+  AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+};
+
+async function templateOf(settings: Record<string, unknown>): Promise<Template> {
+  const outdir = await mkdtemp(join(tmpdir(), "sortie-estate-"));
+  try {
+    const app = new App({ outdir, context: withoutBundling, analyticsReporting: false });
+    new SortieStack(app, "Sortie", { settings: decodeSettings(settings) });
+    app.synth();
+    return await readTemplate(outdir);
+  } finally {
+    await rm(outdir, { recursive: true });
+  }
+}
+
+async function createFleetQueues(template: Template, servers: Servers, fleet: string) {
+  const { queues } = servers;
+  const specs = [...template.queues.values()];
+  const work = need(specs.find(({ redrive }) => redrive !== undefined));
+  const dead = need(specs.find(({ redrive }) => redrive === undefined));
+  const named: QueueSpec[] = [
+    { ...dead, name: `${fleet}-dead` },
+    { ...work, name: fleet, redrive: undefined },
+  ];
+  await createQueues(queues, named);
+  return { queueUrl: queues.url(fleet), deadLetterQueueUrl: queues.url(`${fleet}-dead`) };
+}
+
+function need<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error("expected a queue with and one without redrive in the template");
+  return found;
+}

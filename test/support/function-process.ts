@@ -1,0 +1,103 @@
+/** The rollout function as it is deployed, bundled with an agent of the tests, in processes that a test can kill. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SQSBatchResponse } from "aws-lambda";
+import { build } from "esbuild";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
+import type { QueueRecord } from "../../functions/core/ports.ts";
+import { entries } from "../../functions/entries.ts";
+import { rolloutVariables as names } from "../../functions/environment-names.ts";
+import { LambdaFunction } from "../../local/lambda/function.ts";
+import type { InvocationResult } from "../../local/lambda/invocation.ts";
+import type { House } from "./house.ts";
+
+const agentOfTests = join(import.meta.dirname, "agent-as-told.ts");
+
+export interface FunctionProcess {
+  /** One invocation with an SQS event of these records. */
+  invoke(records: readonly QueueRecord[]): Promise<InvocationResult>;
+  /** Ends the process that works now, as a failing host would. */
+  kill(): void;
+}
+
+/** Call once at the top of a test file; the function that it returns starts the function for a house. */
+export function functionProcesses(): (
+  house: House,
+  options?: { timeoutSeconds?: number; environment?: Record<string, string> },
+) => FunctionProcess {
+  let codeDirectory = "";
+  beforeAll(async () => {
+    codeDirectory = await mkdtemp(join(tmpdir(), "sortie-function-"));
+    await bundle(join(codeDirectory, "index.mjs"));
+  }, 30_000);
+  afterAll(() => rm(codeDirectory, { recursive: true }));
+  return (house, { timeoutSeconds = 60, environment = {} } = {}) => {
+    const lambda = new LambdaFunction({
+      name: house.fleet,
+      handler: "index.handler",
+      codeDirectory,
+      memoryMb: 256,
+      timeoutMs: timeoutSeconds * 1000,
+      environment: { ...environmentOf(house), ...environment },
+      log: ({ line }) => house.log.push({ message: line, facts: {} }),
+    });
+    onTestFinished(() => lambda.stop());
+    return {
+      invoke: (records) => lambda.invoke({ Records: records.map(eventRecord) }),
+      kill: () => {
+        for (const { pid, state } of lambda.processes()) if (state === "busy") lambda.kill(pid);
+      },
+    };
+  };
+}
+
+async function bundle(outfile: string): Promise<void> {
+  await build({
+    entryPoints: [entries.rollout],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    alias: { "#agent": agentOfTests },
+    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
+    logLevel: "error",
+  });
+}
+
+function environmentOf({ limits, estate, engine, ...house }: House): Record<string, string> {
+  return {
+    ...estate.servers.environment,
+    [names.fleet]: limits.fleet,
+    [names.engine]: limits.engine,
+    [names.engineUrl]: engine.url,
+    [names.table]: estate.table,
+    [names.queueUrl]: house.queueUrl,
+    [names.deadLetterQueueUrl]: house.deadLetterQueueUrl,
+    [names.maxAttempts]: String(limits.maxAttempts),
+    [names.discardTimeoutSeconds]: String(limits.discardTimeoutSeconds),
+    [names.claimWaitSeconds]: String(limits.claimWaitSeconds),
+    [names.minEpisodeSeconds]: String(limits.minEpisodeSeconds),
+    [names.settleMarginSeconds]: String(limits.settleMarginSeconds),
+    [names.allowUnusualRewards]: String(limits.allowUnusualRewards),
+    [names.rolloutTtlDays]: "1",
+    [names.heartbeatSeconds]: String(limits.heartbeatSeconds),
+  };
+}
+
+function eventRecord(record: QueueRecord): object {
+  return {
+    messageId: record.messageId,
+    receiptHandle: record.receipt,
+    body: record.body,
+    attributes: { ApproximateReceiveCount: String(record.receiveCount) },
+    messageAttributes: {},
+    eventSource: "aws:sqs",
+  };
+}
+
+/** Of an invocation that answered. */
+export function answerOf(result: InvocationResult): SQSBatchResponse {
+  if (result.status === "success") return result.payload as SQSBatchResponse;
+  throw new Error(`expected an answer, found ${result.error.type}: ${result.error.message}`);
+}
