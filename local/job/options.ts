@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { engineAddress } from "../../functions/adapters/engine/index.ts";
 import { SettingsError } from "../../functions/core/errors.ts";
+import { type FleetShare, parseFleets } from "./fleets.ts";
 
 export interface JobOptions {
   readonly rollouts: number;
@@ -10,6 +11,7 @@ export interface JobOptions {
   readonly seed: number;
   readonly engine: string | undefined;
   readonly agent: string;
+  readonly fleets: readonly FleetShare[] | undefined;
   readonly keep: string | undefined;
   readonly json: boolean;
   /** Keep everything running, for the sortie command, and push nothing. */
@@ -29,6 +31,11 @@ export function readOptions(argv: readonly string[]): JobOptions {
     .option("--seed <n>", "of the problems and of the stand-in's model", natural, 1)
     .option("--engine <url>", "a real engine instead of the stand-in", address)
     .option("--agent <name>", "math, calculator, or the path of your own", "math")
+    .option(
+      "--fleets <shares>",
+      "several fleets, as math=0.4,code=0.6*5: share of the batch, slowness",
+      parseFleets,
+    )
     .option("--keep <dir>", "keep queue and table in this folder across runs")
     .option("--json", "print one JSON object as the last line", false)
     .option("--serve", "push nothing; keep everything running for sortie … --local, until Ctrl-C", false)

@@ -17,6 +17,7 @@ import { type System, startSystem } from "../system.ts";
 import { type Account, Accounting, engineAccount } from "./accounting.ts";
 import { fleetsOf } from "./deployment.ts";
 import { EngineSilence } from "./engine-silence.ts";
+import { fleetSettings, mixByStep, paced, splitTasks } from "./fleets.ts";
 import type { JobOptions } from "./options.ts";
 import { createProgress } from "./progress.ts";
 import { faultsOf, type Summary } from "./summary.ts";
@@ -79,28 +80,40 @@ export async function keptFolder(name: string): Promise<string> {
   return folder;
 }
 
+/** Different tasks in a batch of the stand-in: few, so that its policy is updated often; ten where they are shared. */
+function batchTasks(options: JobOptions): number {
+  return options.fleets ? 10 : 4;
+}
+
 export function settings(options: JobOptions, engineUrl: string): Record<string, unknown> {
+  const { agent, repeats } = options;
   return {
     engineUrl,
-    agent: options.agent,
+    agent,
     maxEpisodes: MAX_EPISODES,
     episodesPerInvocation: EPISODES_PER_INVOCATION,
     retain: false,
+    ...(options.fleets && {
+      fleets: fleetSettings(options.fleets, { agent, repeats, batchTasks: batchTasks(options) }),
+    }),
   };
 }
 
 export async function startStandIn(options: JobOptions, tasks: readonly Task[]): Promise<EngineHandle> {
+  const model = createModel({ tasks, seed: options.seed });
+  const seconds = (random: () => number) => 0.2 + random() * 0.8;
+  const { fleets } = options;
   return await startEngine({
     clock,
     seed: options.seed,
-    model: createModel({ tasks, seed: options.seed }),
+    model: fleets ? paced(model, splitTasks(tasks, fleets), fleets, seconds) : model,
     config: {
-      batchTasks: 4,
+      batchTasks: batchTasks(options),
       repeats: options.repeats,
       startRolling: !options.offline,
       bootSeconds: 1,
       syncSeconds: 2,
-      modelSeconds: (random) => 0.2 + random() * 0.8,
+      modelSeconds: seconds,
     },
   });
 }
@@ -119,17 +132,30 @@ async function pushAndFollow(
   running: Running,
 ): Promise<Followed> {
   const { system } = running;
-  const [fleet] = fleetsOf(system);
-  if (!fleet) throw new Error("expected a rollout function in the template, found none");
+  const fleets = fleetsOf(system);
   const run = `local-${randomUUID().slice(0, 8)}`;
-  const bodies = [...envelopes(tasks, { run, repeats: options.repeats })]
-    .slice(0, options.rollouts)
-    .map(encodeMessage);
-  const refused = await sendAll({ client: system.sqs, queueUrl: fleet.queueUrl }, bodies);
+  const split = options.fleets
+    ? splitTasks(tasks, options.fleets)
+    : new Map([[fleets[0]?.name ?? "", tasks]]);
+  let left = options.rollouts;
+  for (const fleet of fleets) {
+    const messages = [...envelopes(split.get(fleet.name) ?? [], { run, repeats: options.repeats })].slice(
+      0,
+      left,
+    );
+    left -= messages.length;
+    await push(system, fleet.queueUrl, messages.map(encodeMessage));
+  }
+  const table = fleets[0]?.table ?? "";
+  const store = createLifecycleStore({ client: system.dynamodb, table, snapshotTtlDays: 1 });
+  const names = fleets.map(({ name }) => name);
+  return await follow(running, new Accounting(store, names, run), options.rollouts - left);
+}
+
+async function push(system: System, queueUrl: string, bodies: readonly string[]): Promise<void> {
+  const refused = await sendAll({ client: system.sqs, queueUrl }, bodies);
   if (refused.length > 0)
     throw new Error(`the queue refused ${refused.length} messages: ${refused[0]?.reason}`);
-  const store = createLifecycleStore({ client: system.dynamodb, table: fleet.table, snapshotTtlDays: 1 });
-  return await follow(running, new Accounting(store, [fleet.name], run), bodies.length);
 }
 
 /** Looks at table, engine and ledger until every rollout has come to its end, or nothing moves any more. */
@@ -193,6 +219,7 @@ function conclude(
     engine_ended: atEngine?.ended ?? null,
     engine_duplicate_ended: atEngine?.duplicates ?? null,
     engine_open: atEngine?.open ?? null,
+    mix: standIn ? mixByStep(standIn.ledger) : {},
     seconds: figures.elapsedMs / 1000,
     seconds_to_first_ended: figures.firstEnded,
   };

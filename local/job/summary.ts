@@ -13,6 +13,8 @@ export interface Summary {
   readonly attempts: number;
   readonly reward_mean: number | null;
   readonly reward_mean_by_step: Readonly<Record<string, number>>;
+  /** How many different tasks of each fleet reached the trainer, by the engine's step. */
+  readonly mix: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly global_step: number | null;
   readonly engine_ended: number | null;
   readonly engine_duplicate_ended: number | null;
@@ -55,6 +57,7 @@ export function renderSummary(summary: Summary): string {
     ["deliveries deferred", number(summary.deferred)],
     ["mean reward", summary.reward_mean === null ? "–" : summary.reward_mean.toFixed(3)],
     ["mean reward by step", byStep(summary.reward_mean_by_step)],
+    ...mixRow(summary.mix),
     ["engine's global step", number(summary.global_step)],
     ["rewards at the engine", number(summary.engine_ended)],
     ["… counted twice", number(summary.engine_duplicate_ended)],
@@ -69,4 +72,12 @@ function byStep(means: Readonly<Record<string, number>>): string {
   return Object.values(means)
     .map((mean) => mean.toFixed(2))
     .join(" → ");
+}
+
+/** Only where there is more than one fleet. */
+function mixRow(mix: Summary["mix"]): [string, string][] {
+  const fleets = [...new Set(Object.values(mix).flatMap((step) => Object.keys(step)))].sort();
+  if (fleets.length < 2) return [];
+  const steps = Object.values(mix).map((step) => fleets.map((fleet) => step[fleet] ?? 0).join("+"));
+  return [[`tasks by batch (${fleets.join("+")})`, steps.join(" → ")]];
 }
