@@ -1,75 +1,80 @@
-/** Which table a subcommand reads, and how it reaches AWS: the same options everywhere, named as the AWS CLI names them. */
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import type { TableOptions } from "../functions/adapters/table/client.ts";
+/** Where a deployment is: the same options on every command, named as the AWS CLI names them. */
+import { type Command, Option } from "commander";
+import { type Aws, createAws } from "./aws.ts";
+import { type Deployment, findDeployment } from "./deployment.ts";
 import { CommandFailure, describeFailure } from "./failures.ts";
+import { readLocalRun } from "./local-run.ts";
+import { httpUrl } from "./options.ts";
 
-export interface ConnectionOptions {
-  readonly table: string;
+/** As given on the command line or by the environment. */
+export interface GivenConnection {
+  readonly stack: string;
+  readonly table?: string;
+  readonly queueUrl?: string;
+  readonly deadLetterQueueUrl?: string;
   readonly region?: string;
   readonly profile?: string;
   readonly endpointUrl?: string;
+  readonly local?: boolean;
 }
 
-/** Values of a command line, before anything is known of them. */
-export type GivenConnection = Omit<ConnectionOptions, "table"> & { readonly table?: string };
+/** What every command has: where the deployment is, and `--json`. */
+export interface CommonOptions extends GivenConnection {
+  readonly json?: boolean;
+}
 
-const NO_TABLE =
-  "error: expected the table's name, found neither --table nor SORTIE_TABLE; the stack's output TableName has it";
+export const DEFAULT_STACK = "Sortie";
 
-/** Adds `--table`, `--region`, `--profile` and `--endpoint-url`. */
-export function addConnectionOptions(command: Command): Command {
+/** Adds the options that say where the deployment is, and `--json`. */
+export function addCommonOptions(command: Command): Command {
   return command
+    .option("--json", "print one JSON value, for programs")
     .addOption(
-      new Option("--table <name>", "the deployment's table (the stack's output TableName)").env(
-        "SORTIE_TABLE",
-      ),
+      new Option("--stack <name>", "the stack, whose outputs name table and queues")
+        .env("SORTIE_STACK")
+        .default(DEFAULT_STACK),
     )
+    .addOption(
+      new Option("--table <name>", "the table, instead of the stack's output TableName").env("SORTIE_TABLE"),
+    )
+    .option("--queue-url <url>", "the fleet's queue, instead of the stack's output Fleets", httpUrl)
+    .option("--dead-letter-queue-url <url>", "the fleet's dead letters, in the same way", httpUrl)
+    .option("--local", "the system that npm start -- --serve runs on this machine")
     .option("--region <region>", "AWS region; otherwise the environment's or the profile's")
     .option("--profile <name>", "AWS profile; otherwise the environment's credentials")
-    .option("--endpoint-url <url>", "another address of DynamoDB, as of a local run", httpUrl);
+    .option("--endpoint-url <url>", "another address for all of AWS, as of an emulator", httpUrl);
 }
 
 /**
- * Lends a connection to `work`, and turns what goes wrong into one line.
- * @throws CommanderError without a table's name
+ * Lends the deployment to `work`, and turns what goes wrong into one line.
  * @throws CommandFailure for everything that AWS or the network says no to
  */
-export async function withTable<Result>(
+export async function withDeployment<Result>(
   command: Command,
   given: GivenConnection,
-  work: (options: TableOptions) => Promise<Result>,
+  work: (deployment: Deployment) => Promise<Result>,
 ): Promise<Result> {
-  const { table } = given;
-  if (!table) return command.error(NO_TABLE);
-  const client = createClient(given);
+  const where = wherePlaced(command, given);
+  let aws: Aws | undefined;
+  let deployment: Deployment | undefined;
   try {
-    return await work({ client, table });
+    const local = where.local ? await readLocalRun() : undefined;
+    aws = createAws(where, local);
+    deployment = findDeployment(aws, where, local);
+    return await work(deployment);
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    throw new CommandFailure(describeFailure(error, { ...given, table }), error);
+    throw new CommandFailure(describeFailure(error, { ...where, ...deployment?.known() }), error);
   } finally {
-    client.destroy();
+    aws?.destroy();
   }
 }
 
-const ignore = (): void => undefined;
-const silent = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
-
-function createClient({ region, profile, endpointUrl }: GivenConnection): DynamoDBClient {
-  // The SDK's chain of credential sources, SSO and roles included, starts from this variable.
-  if (profile !== undefined) process.env["AWS_PROFILE"] = profile;
-  return new DynamoDBClient({
-    ...(region === undefined ? {} : { region }),
-    ...(endpointUrl === undefined ? {} : { endpoint: endpointUrl }),
-    // The SDK would explain itself over many lines; what matters arrives as an error.
-    logger: silent,
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000, throwOnRequestTimeout: true },
-  });
-}
-
-function httpUrl(value: string): string {
-  if (/^https?:\/\/[^/]/.test(value) && URL.canParse(value)) return value;
-  throw new InvalidArgumentError("Expected an address such as http://127.0.0.1:8000.");
+/** A stack or a local run that the command line asks for counts more than a table that the environment names. */
+function wherePlaced(command: Command, given: GivenConnection): GivenConnection {
+  const fromEnvironment = command.getOptionValueSource("table") === "env";
+  const placed = given.local || command.getOptionValueSource("stack") === "cli";
+  if (!fromEnvironment || !placed) return given;
+  const { table: _, ...rest } = given;
+  return rest;
 }

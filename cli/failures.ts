@@ -1,17 +1,32 @@
-/** What went wrong between here and the table, in one line that says what to do. */
+/** What went wrong between here and AWS, in one line that says what to do. */
 import { z } from "zod";
 import { describeError } from "../functions/core/errors.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { type Call, callOf } from "./aws.ts";
 
 /** A command could not do its work: the message is for the user, without a stack. Exit code 1. */
 export class CommandFailure extends Error {
-  override readonly name = "CommandFailure";
+  override readonly name: string = "CommandFailure";
   constructor(message: string, cause?: unknown) {
     super(oneLine(message), { cause });
   }
 }
 
-type Describe = (error: Error, where: ConnectionOptions) => string;
+/** Ctrl-C, where work was left undone. Exit code 130, as shells have it. */
+export class Interrupted extends CommandFailure {
+  override readonly name = "Interrupted";
+}
+
+/** What the command line said about the place. */
+export interface Where {
+  readonly stack?: string;
+  readonly table?: string;
+  readonly region?: string;
+  readonly profile?: string;
+  readonly endpointUrl?: string;
+  readonly local?: boolean;
+}
+
+type Describe = (error: Error, where: Where, call: Call) => string;
 interface Failure {
   readonly matches: (error: Error) => boolean;
   readonly describe: Describe;
@@ -20,15 +35,26 @@ interface Failure {
 const unreachableCodes =
   /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE)$/;
 const refusedCredentials =
-  /^(UnrecognizedClientException|InvalidSignatureException|InvalidClientTokenId|ExpiredToken(Exception)?|IncompleteSignature(Exception)?|MissingAuthenticationToken(Exception)?)$/;
+  /^(UnrecognizedClientException|InvalidSignatureException|InvalidClientTokenId|SignatureDoesNotMatch|ExpiredToken(Exception)?|IncompleteSignature(Exception)?|MissingAuthenticationToken(Exception)?)$/;
 
 /** The first that matches counts. By name rather than class: several copies of the SDK's classes may be about. */
 const failures: readonly Failure[] = [
   {
     matches: named(/^ResourceNotFoundException$/),
     describe: (_, where) =>
-      `expected the table ${where.table}, found none of that name${atWhere(where)}: check --table (the stack's output ` +
+      `expected the table ${where.table ?? ""}, found none of that name${atWhere(where)}: check --table (the stack's output ` +
       "TableName), --region and --profile",
+  },
+  {
+    matches: named(/(QueueDoesNotExist|NonExistentQueue)$/),
+    describe: (_, where) =>
+      `expected a queue, found none of that address${atWhere(where)}: check --queue-url or --stack, --region and --profile`,
+  },
+  {
+    matches: ({ name, message }) => name === "ValidationError" && /does not exist/.test(message),
+    describe: (_, where) =>
+      `expected the stack ${where.stack ?? ""}, found none of that name${atWhere(where)}: check --stack, --region and ` +
+      "--profile; give --table (and --queue-url) to do without; --local looks at a local run",
   },
   {
     matches: ({ message }) => /region is missing/i.test(message),
@@ -48,41 +74,43 @@ const failures: readonly Failure[] = [
       `AWS does not accept these credentials${atWhere(where)} (${sentence(error)}): log in again, or choose another --profile`,
   },
   {
-    matches: named(/^AccessDeniedException$/),
-    describe: (error, where) =>
-      `these credentials may not read the table ${where.table} (${sentence(error)}): ask for dynamodb:GetItem on it, or ` +
-      "choose another --profile",
+    matches: named(/^(AccessDenied(Exception)?|AuthorizationError)$/),
+    describe: (error, _, { service, action }) =>
+      `these credentials may not do this (${sentence(error)}): ask for ${service.toLowerCase()}:${action}, or choose ` +
+      "another --profile",
   },
   {
     matches: (error) => unreachableCodes.test(codeOf(error)) || error.name === "TimeoutError",
-    describe: (error, where) =>
-      `DynamoDB cannot be reached${atWhere(where)} (${codeOf(error) || error.name}): check the network, --region and ` +
+    describe: (error, where, { service }) =>
+      `${service} cannot be reached${atWhere(where)} (${codeOf(error) || error.name}): check the network, --region and ` +
       "--endpoint-url",
   },
   {
     matches: (error) => error instanceof SyntaxError || /deserialization error/i.test(error.message),
-    describe: (_, where) =>
-      `expected DynamoDB${atWhere(where)}, found a server that answers something else: check --endpoint-url`,
+    describe: (_, where, { service }) =>
+      `expected ${service}${atWhere(where)}, found a server that answers something else: check --endpoint-url`,
   },
   {
     matches: (error) => error instanceof z.ZodError,
     describe: (error, where) =>
-      `the item in the table ${where.table} is not of the shape that this release reads (${faultsOf(error)}): use the ` +
+      `the item in the table ${where.table ?? ""} is not of the shape that this release reads (${faultsOf(error)}): use the ` +
       "sortie command of the release that is deployed",
   },
 ];
 
-export function describeFailure(error: unknown, where: ConnectionOptions): string {
+export function describeFailure(error: unknown, where: Where): string {
   if (!(error instanceof Error)) return describeError(error, 500);
   const known = failures.find(({ matches }) => matches(error));
-  return known ? known.describe(error, where) : describeError(error, 500);
+  const call = callOf(error) ?? { service: "DynamoDB", action: "GetItem" };
+  return known ? known.describe(error, where, call) : describeError(error, 500);
 }
 
 function named(pattern: RegExp): Failure["matches"] {
   return ({ name }) => pattern.test(name);
 }
 
-function atWhere({ endpointUrl, region }: ConnectionOptions): string {
+function atWhere({ endpointUrl, region, local }: Where): string {
+  if (local) return " in the local run";
   if (endpointUrl !== undefined) return ` at ${endpointUrl}`;
   return region === undefined ? "" : ` in ${region}`;
 }

@@ -1,7 +1,14 @@
 /** What a command may do to the world outside: write, colour, ask for the time. */
+
+import { createInterface } from "node:readline/promises";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import { styleText } from "node:util";
 
-export type Style = (format: "bold" | "dim" | "red" | "yellow", text: string) => string;
+export type Style = (format: "bold" | "dim" | "red" | "green" | "yellow", text: string) => string;
+
+/** A stream that may be a terminal. */
+export type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 export interface Io {
   readonly out: (text: string) => void;
@@ -10,8 +17,20 @@ export interface Io {
   readonly style: Style;
   /** Columns of the terminal, where there is one. */
   readonly columns: number | undefined;
+  /** Whether standard output is a terminal, so that a frame can be drawn over the one before. */
+  readonly outIsTerminal: boolean;
+  /** Standard input, for `-`. */
+  readonly input: Readable & { readonly isTTY?: boolean };
+  /** Where bars and live lines go. */
+  readonly progress: MaybeTerminal;
   /** Unix ms. */
   readonly now: () => number;
+  /** Resolves after `ms`, at once when the signal fires. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Fires at the first Ctrl-C from now on; a second one ends the process. */
+  readonly interrupted: () => AbortSignal;
+  /** Asks on the terminal; undefined where there is nobody to ask. */
+  readonly ask: (question: string) => Promise<string | undefined>;
 }
 
 export const processIo: Io = {
@@ -19,7 +38,25 @@ export const processIo: Io = {
   err: (text) => void process.stderr.write(text),
   style: (format, text) => styleText(format, text, { stream: process.stdout, validateStream: true }),
   columns: process.stdout.columns,
+  outIsTerminal: process.stdout.isTTY === true,
+  input: process.stdin,
+  progress: process.stderr,
   now: Date.now,
+  pause: async (ms, signal) => await setTimeout(ms, undefined, { signal }).catch(() => undefined),
+  interrupted: () => {
+    const controller = new AbortController();
+    process.once("SIGINT", () => controller.abort(new Error("stopped by Ctrl-C")));
+    return controller.signal;
+  },
+  ask: async (question) => {
+    if (!process.stdin.isTTY) return undefined;
+    const terminal = createInterface({ input: process.stdin, output: process.stderr });
+    try {
+      return await terminal.question(question);
+    } finally {
+      terminal.close();
+    }
+  },
 };
 
 /** `sortie stats | head -1` closes the pipe early; that is no error. */
@@ -28,4 +65,9 @@ export function exitQuietlyOnClosedPipe(): void {
     if (error.code !== "EPIPE") throw error;
     process.exit();
   });
+}
+
+/** One JSON value as the whole of standard output. */
+export function printJson(io: Pick<Io, "out">, value: unknown): void {
+  io.out(`${JSON.stringify(value, null, 2)}\n`);
 }

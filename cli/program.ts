@@ -1,19 +1,37 @@
 /** The program and its subcommands. Each subcommand is a file that registers itself here. */
 import { Command, CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
-import { CommandFailure } from "./failures.ts";
+import { registerDead } from "./dead/command.ts";
+import { registerDoctor } from "./doctor/command.ts";
+import { registerEngine } from "./engine.ts";
+import { registerEpisodes } from "./episodes.ts";
+import { CommandFailure, Interrupted } from "./failures.ts";
 import type { Io } from "./io.ts";
+import { registerPause } from "./pause.ts";
+import { registerPush } from "./push/command.ts";
+import { registerRollout } from "./rollout.ts";
 import { registerStats } from "./stats.ts";
 
-export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
+/** What a command's exit code means: the one place. */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
-const subcommands: readonly ((program: Command, io: Io) => void)[] = [registerStats];
+const subcommands: readonly ((program: Command, io: Io) => void)[] = [
+  registerPush,
+  registerStats,
+  registerEpisodes,
+  registerRollout,
+  registerPause,
+  registerDead,
+  registerEngine,
+  registerDoctor,
+];
 
 const ABOUT_EXIT_CODES = `
 Exit codes:
-  0  done
-  1  it failed, or there was nothing to show
-  2  the command line is wrong`;
+  0    done
+  1    it failed, or there was nothing to show, or a check did not pass
+  2    the command line is wrong
+  130  stopped by Ctrl-C before it was done`;
 
 /** Runs a command line (without node and script) and resolves to its exit code. Never throws for what users can do. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
@@ -24,13 +42,14 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     if (!(error instanceof CommandFailure)) throw error;
     io.err(`sortie: ${error.message}\n`);
-    return exitCodes.failed;
+    return error instanceof Interrupted ? exitCodes.interrupted : exitCodes.failed;
   }
 }
 
-function createProgram(io: Io): Command {
+/** The program, not yet run. */
+export function createProgram(io: Io): Command {
   const program = new Command("sortie")
-    .description("Looks at a deployment of Sortie.")
+    .description("Pushes rollouts to a deployment of Sortie, looks at it, and steers it.")
     .version(manifest.version)
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err })

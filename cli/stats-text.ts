@@ -20,14 +20,20 @@ export function staleness(snapshot: Snapshot, now: number): string | undefined {
   );
 }
 
-export function statsText(snapshot: Snapshot, io: Pick<Io, "style" | "columns" | "now">): string {
+/** `sinceMs`: the fleets' figures are of this span alone. */
+export function statsText(
+  snapshot: Snapshot,
+  io: Pick<Io, "style" | "columns" | "now">,
+  sinceMs?: number,
+): string {
   const warning = staleness(snapshot, io.now());
   const parts = [
     headline(snapshot, io),
     ...(warning ? [io.style("yellow", `Caution: ${warning}.`)] : []),
+    ...troubleText(snapshot, io.style),
     batchText(snapshot, io),
     ...confirmationText(snapshot, io.style),
-    fleetsText(snapshot.fleets, io),
+    fleetsText(snapshot.fleets, io, sinceMs),
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -40,6 +46,17 @@ function headline({ engine, status, at }: Snapshot, { style, now }: Pick<Io, "st
     `snapshot of ${at}, ${span(now() - Date.parse(at))} ago`,
   ].join(" · ");
   return detail ? `${line}\n${style("dim", `The engine's last words: ${printable(detail)}`)}` : line;
+}
+
+/** What somebody should look at. */
+function troubleText({ alarms, overdue }: Snapshot, style: Style): string[] {
+  const lines = [
+    ...alarms.map(({ code, text }) => `Alarm ${code}: ${printable(text)}`),
+    ...(overdue > 0
+      ? [`Episodes that a dead function left open and the sweep could not settle yet: ${overdue}`]
+      : []),
+  ];
+  return lines.length === 0 ? [] : [lines.map((line) => style("yellow", line)).join("\n")];
 }
 
 /** Its address is not in the snapshot; the user knows it. */
@@ -82,19 +99,16 @@ function batchRows(pool: PoolInformation, reduced: readonly string[]) {
   );
 }
 
-function fleetsText(fleets: Snapshot["fleets"], { style }: Pick<Io, "style">): string {
+function fleetsText(fleets: Snapshot["fleets"], { style }: Pick<Io, "style">, sinceMs?: number): string {
   const names = Object.keys(fleets).toSorted();
   if (names.length === 0) return "Fleets: none works on this engine.";
   const columns = names.flatMap((name) => fleets[name] ?? []);
-  const rows = [...figureRows, ...attemptRows(columns)].map(
+  const rows = [...figureRows, ...spendRows(columns), ...attemptRows(columns)].map(
     ([label, of]) => [label, columns.map((fleet) => of(fleet))] as const,
   );
   const notices = names.flatMap((name) => gateTexts(name, fleets[name])).map((text) => style("yellow", text));
-  return [
-    style("bold", "Fleets, since the deployment began"),
-    ...notices,
-    figuresTable(names, rows, style),
-  ].join("\n");
+  const title = sinceMs === undefined ? "since the deployment began" : `in the last ${span(sinceMs)}`;
+  return [style("bold", `Fleets, ${title}`), ...notices, figuresTable(names, rows, style)].join("\n");
 }
 
 /** Why a fleet claims nothing, or little. */
@@ -126,9 +140,26 @@ const figureRows: readonly FigureRow[] = [
   ["eval: ended", ({ totals }) => count(totals.eval_ended)],
   ["eval: reward, mean", ({ totals }) => figure(quotient(totals.eval_reward_sum, totals.eval_rewards))],
   ["rollouts dead", ({ totals }) => count(totals.dead)],
+  ["groups short of a dead rollout", ({ totals }) => count(Object.keys(totals.incomplete).length)],
   ["rollouts unknown", ({ totals }) => count(totals.unknown)],
   ["time per attempt, mean", timePerAttempt],
 ];
+
+/** Only where the cost is known. */
+function spendRows(fleets: readonly FleetSnapshot[]): FigureRow[] {
+  if (fleets.every(({ spend }) => spend === null)) return [];
+  const rows: FigureRow[] = [
+    ["cost, estimated", ({ spend }) => usd(spend?.usd_total)],
+    ["cost per ended episode", ({ spend }) => usd(spend?.usd_per_ended)],
+    ["cost today (UTC)", ({ spend }) => usd(spend?.usd_today)],
+  ];
+  const limited = fleets.some(({ spend }) => typeof spend?.budget_usd_per_day === "number");
+  return limited ? [...rows, ["budget per day", ({ spend }) => usd(spend?.budget_usd_per_day)]] : rows;
+}
+
+function usd(value: number | null | undefined): string {
+  return value === null || value === undefined ? NOTHING : `$${figure(Number(value.toPrecision(3)))}`;
+}
 
 /** Only the reasons that there were. */
 function attemptRows(fleets: readonly FleetSnapshot[]): FigureRow[] {

@@ -41,3 +41,14 @@ export function figuresTable(
 function longest(texts: readonly string[]): number {
   return Math.max(1, ...texts.map((text) => text.trim().length));
 }
+
+/** One row per thing, texts to the left. */
+export function listTable(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  style: Style,
+): string {
+  const table = new Table({ style: plainStyle, head: heads.map((head) => style("bold", head)) });
+  for (const row of rows) table.push([...row]);
+  return table.toString();
+}

@@ -114,23 +114,13 @@ function parsed(text: string): unknown {
   }
 }
 
-/** By a name that the bundler does not follow: Lambda's runtime has this client, and most deployments never load it. */
-const CLIENT: string = "@aws-sdk/client-secrets-manager";
-
-interface SecretsManager {
-  readonly SecretsManager: new (
-    options: object,
-  ) => {
-    getSecretValue(request: { SecretId: string }): Promise<{ SecretString?: string }>;
-  };
-}
-
+/** Loaded only where a token is set. */
 async function readSecret(arn: string): Promise<string | undefined> {
-  const { SecretsManager } = (await import(CLIENT)) as SecretsManager;
-  const client = new SecretsManager({
+  const { SecretsManagerClient, GetSecretValueCommand } = await import("@aws-sdk/client-secrets-manager");
+  const client = new SecretsManagerClient({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true },
   });
-  const { SecretString: text } = await client.getSecretValue({ SecretId: arn });
+  const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId: arn }));
   return text;
 }

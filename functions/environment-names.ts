@@ -52,6 +52,7 @@ export const lifecycleVariables = {
   bootMinutes: "SORTIE_BOOT_MINUTES",
   stalledMinutes: "SORTIE_STALLED_MINUTES",
   restartWhenStalled: "SORTIE_RESTART_WHEN_STALLED",
+  /** Looks in a row without an answer that make an alarm; not a setting. */
   unreachableAlarmTicks: "SORTIE_UNREACHABLE_ALARM_TICKS",
 } as const;
 

@@ -30,7 +30,6 @@ export function publishSnapshot(snapshot: Snapshot): void {
     ["EngineUnreachable", MetricUnit.Count, unreachable],
     ["EngineStartFailed", MetricUnit.Count, hasAlarm(snapshot, "start-failed", "gave-up") ? 1 : 0],
     ["EngineStalled", MetricUnit.Count, hasAlarm(snapshot, "stalled", "boot-stalled") ? 1 : 0],
-    ["OverdueEpisodes", MetricUnit.Count, snapshot.overdue],
     ["NeverConfirmed", MetricUnit.Count, snapshot.never_confirmed],
     ...(typeof snapshot.status.global_step === "number"
       ? ([["GlobalStep", MetricUnit.NoUnit, snapshot.status.global_step]] as const)
@@ -42,6 +41,7 @@ export function publishSnapshot(snapshot: Snapshot): void {
 function publishFleet(fleet: string, seen: FleetSnapshot): void {
   publish({ fleet }, [
     ["OpenEpisodes", MetricUnit.Count, seen.open],
+    ["OverdueEpisodes", MetricUnit.Count, seen.overdue],
     ["CircuitOpen", MetricUnit.Count, seen.circuit === null ? 0 : 1],
     ["Paused", MetricUnit.Count, seen.paused === null ? 0 : 1],
     ["WaitingMessages", MetricUnit.Count, seen.queue === null ? 0 : seen.queue.visible + seen.queue.delayed],

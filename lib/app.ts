@@ -1,6 +1,8 @@
 /** The CDK app: `cdk.json` names it. Settings come from context, as `cdk deploy -c engineUrl=http://10.0.0.7:10086`. */
 import { App } from "aws-cdk-lib";
-import { decodeSettings } from "./settings.ts";
+import { VALIDATE_AGAINST_DEFAULT_RULES } from "aws-cdk-lib/cx-api";
+import { needsLookup } from "./network-settings.ts";
+import { decodeSettings, type Settings } from "./settings.ts";
 import { SettingsError } from "./settings-error.ts";
 import { SortieStack } from "./stack.ts";
 
@@ -8,10 +10,28 @@ import { SortieStack } from "./stack.ts";
 const app = new App({ analyticsReporting: false });
 try {
   const settings = decodeSettings(app.node.getAllContext());
-  new SortieStack(app, settings.stackName, { settings });
+  toleratePlaceholders(settings);
+  new SortieStack(app, settings.stackName, { settings, ...environmentOf(settings) });
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
   console.error(error.message);
   // At once, so that no empty template is written.
   process.exit(1);
+}
+
+/** Before a VPC has been looked up, placeholders stand for its subnets, and the CDK's own checks would refuse those. */
+function toleratePlaceholders({ network }: Settings): void {
+  const isKnown = Object.keys(app.node.getAllContext()).some((key) => key.startsWith("vpc-provider:"));
+  if (needsLookup(network) && !isKnown) app.node.setContext(VALIDATE_AGAINST_DEFAULT_RULES, false);
+}
+
+/** A VPC can only be looked up in an account and a region; without one, the template fits any. */
+function environmentOf({ network }: Settings): { env?: { account: string; region: string } } {
+  if (!needsLookup(network)) return {};
+  const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
+  if (account && region) return { env: { account, region } };
+  throw new SettingsError([
+    "network: a VPC that is given by its id alone is looked up in your account, and there are no credentials for it: " +
+      "sign in (aws sts get-caller-identity has to answer), or add subnetIds and availabilityZones",
+  ]);
 }

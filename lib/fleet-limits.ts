@@ -34,6 +34,7 @@ export function fleetFaults(fleet: FleetSettings): string[] {
   return [
     ...concurrencyFaults(fleet),
     ...batchFaults(fleet),
+    ...reservedFaults(fleet),
     ...timeFaults(fleet),
     ...agentFaults(fleet.agent),
   ];
@@ -66,6 +67,32 @@ function batchFaults(fleet: FleetSettings): string[] {
     `batchWindowSeconds: expected at least 1, because a batch of ${batch} is larger than ${LARGEST_BATCH_WITHOUT_WINDOW}, found 0: ` +
       `set it to 1 or lower episodesPerInvocation to ${LARGEST_BATCH_WITHOUT_WINDOW}`,
   ];
+}
+
+/** What the event source starts above the reserve is throttled, and its messages come back late. */
+function reservedFaults(fleet: FleetSettings): string[] {
+  const needed = maximumConcurrency(fleet);
+  if (fleet.reservedConcurrency === undefined || fleet.reservedConcurrency >= needed) return [];
+  return [
+    `reservedConcurrency: expected at least the ${needed} invocations that maxEpisodes and episodesPerInvocation ask for, ` +
+      `found ${fleet.reservedConcurrency}: raise it to ${needed} or lower maxEpisodes`,
+  ];
+}
+
+/** A function's environment holds 4 KB; each fleet takes up to 400 bytes of the lifecycle function's. */
+const MOST_FLEETS = 8;
+
+/** One text per engine that too many fleets work on. */
+export function environmentFaults(fleets: Readonly<Record<string, FleetSettings>>): string[] {
+  const byEngine = Object.groupBy(Object.values(fleets), ({ engine }) => engine);
+  return Object.entries(byEngine).flatMap(([engine, found = []]) =>
+    found.length <= MOST_FLEETS
+      ? []
+      : [
+          `fleets: expected at most ${MOST_FLEETS} on engine ${engine}, because a function's environment holds 4 KB, ` +
+            `found ${found.length}: put some into another deployment (another stackName)`,
+        ],
+  );
 }
 
 function timeFaults(fleet: FleetSettings): string[] {

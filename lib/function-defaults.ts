@@ -1,13 +1,14 @@
 /** What the functions have in common: runtime, bundling, log group, and a role that starts out with its logs alone. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Duration, RemovalPolicy } from "aws-cdk-lib";
-import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
+import { Duration, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
+import { Effect, Policy, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Architecture, LoggingFormat, Runtime, Tracing } from "aws-cdk-lib/aws-lambda";
 import { type BundlingOptions, LogLevel, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { AGENT_SPECIFIER, packageRoot } from "../functions/entries.ts";
+import type { Network } from "./network.ts";
 
 export interface SortieFunctionProps {
   readonly description: string;
@@ -22,7 +23,23 @@ export interface SortieFunctionProps {
   /** Keep the logs when the stack is destroyed. */
   readonly retain: boolean;
   readonly reservedConcurrentExecutions?: number;
+  /** Files that go beside the code, absolute paths by name. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Absent: the function runs outside of any network of the user's. */
+  readonly network?: Network | undefined;
+  /** Trace with X-Ray. Default: false. */
+  readonly tracing?: boolean;
 }
+
+/** What Lambda does in the network in the function's name; EC2 knows no narrower resource for it. */
+const networkActions = [
+  "ec2:AssignPrivateIpAddresses",
+  "ec2:CreateNetworkInterface",
+  "ec2:DeleteNetworkInterface",
+  "ec2:DescribeNetworkInterfaces",
+  "ec2:DescribeSubnets",
+  "ec2:UnassignPrivateIpAddresses",
+];
 
 /** One Lambda function with its role and log group. */
 export class SortieFunction extends Construct {
@@ -38,11 +55,19 @@ export class SortieFunction extends Construct {
     });
     this.role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     this.logGroup.grantWrite(this.role);
+    const { network } = props;
+    if (network) this.allowNetwork();
+    if (props.tracing) this.acknowledgeTracing();
     const reserved = props.reservedConcurrentExecutions;
     this.function = new NodejsFunction(this, "Function", {
       description: props.description,
       entry: props.entry,
-      environment: { NODE_OPTIONS: "--enable-source-maps", ...props.environment },
+      environment: {
+        NODE_OPTIONS: "--enable-source-maps",
+        // A dimension of every metric: two deployments in one account may have fleets of one name.
+        POWERTOOLS_SERVICE_NAME: Stack.of(this).stackName,
+        ...props.environment,
+      },
       timeout: Duration.seconds(props.timeoutSeconds),
       memorySize: props.memoryMb,
       runtime: Runtime.NODEJS_24_X,
@@ -51,10 +76,44 @@ export class SortieFunction extends Construct {
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       awsSdkConnectionReuse: false,
+      tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
+      ...(network && {
+        vpc: network.vpc,
+        vpcSubnets: { subnets: network.subnets },
+        securityGroups: network.securityGroups,
+      }),
       ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
       projectRoot: packageRoot,
       depsLockFilePath: lockFile(),
-      bundling: bundling(props.agentEntry),
+      bundling: bundling(props.agentEntry, props.files ?? {}),
+    });
+    if (network) this.denyNetworkToCode();
+  }
+
+  private allowNetwork(): void {
+    this.role.addToPolicy(new PolicyStatement({ actions: networkActions, resources: ["*"] }));
+    Validations.of(this.role).acknowledge({
+      id: "AwsSolutions-IAM5[Resource::*]",
+      reason:
+        "Lambda attaches the function to the VPC by these, on interfaces that do not exist yet; code is denied them",
+    });
+  }
+
+  /** Only Lambda itself needs them. A policy apart, since the role's own must stand before the function. */
+  private denyNetworkToCode(): void {
+    const deny = new PolicyStatement({
+      effect: Effect.DENY,
+      actions: networkActions,
+      resources: ["*"],
+      conditions: { ArnEquals: { "lambda:SourceFunctionArn": this.function.functionArn } },
+    });
+    new Policy(this, "NoNetworkForCode", { roles: [this.role], statements: [deny] });
+  }
+
+  private acknowledgeTracing(): void {
+    Validations.of(this.role).acknowledge({
+      id: "AwsSolutions-IAM5[Resource::*]",
+      reason: "X-Ray's actions to send traces know no resource",
     });
   }
 }
@@ -65,7 +124,7 @@ function lockFile(): string {
   return existsSync(lock) ? lock : join(packageRoot, "package.json");
 }
 
-function bundling(agentEntry: string | undefined): BundlingOptions {
+function bundling(agentEntry: string | undefined, files: Readonly<Record<string, string>>): BundlingOptions {
   return {
     logLevel: LogLevel.WARNING,
     format: OutputFormat.ESM,
@@ -79,6 +138,17 @@ function bundling(agentEntry: string | undefined): BundlingOptions {
     bundleAwsSDK: true,
     // undici requires Node's own modules, which an ES module cannot.
     banner: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
+    commandHooks: {
+      beforeInstall: () => [],
+      beforeBundling: () => [],
+      afterBundling: (_, outputDir) =>
+        Object.entries(files).map(([name, path]) => `cp ${quoted(path)} ${quoted(join(outputDir, name))}`),
+    },
     ...(agentEntry === undefined ? {} : { esbuildArgs: { [`--alias:${AGENT_SPECIFIER}`]: agentEntry } }),
   };
+}
+
+/** For a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,6 +1,13 @@
 /** What another CDK app uses of Sortie. */
+export { RunbookAlarm } from "./alarm.ts";
+export { SortieDashboard, type SortieDashboardProps } from "./dashboard.ts";
+export { EngineAlarms } from "./engine-alarms.ts";
 export { EngineLifecycle, type EngineLifecycleProps } from "./engine-lifecycle.ts";
+export type { EngineAccess } from "./engine-settings.ts";
+export { FleetAlarms } from "./fleet-alarms.ts";
+export { FleetNames, type FleetNamesProps } from "./fleet-names.ts";
 export { SortieFunction, type SortieFunctionProps } from "./function-defaults.ts";
+export { Network, type NetworkProps } from "./network.ts";
 export { RolloutFleet, type RolloutFleetProps } from "./rollout-fleet.ts";
 export { decodeSettings, type Settings } from "./settings.ts";
 export { SettingsError } from "./settings-error.ts";

@@ -1,32 +1,46 @@
 import { Duration, RemovalPolicy, Token } from "aws-cdk-lib";
+import type { IAlarmAction } from "aws-cdk-lib/aws-cloudwatch";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { entries } from "../functions/entries.ts";
 import { rolloutVariables as variables } from "../functions/environment-names.ts";
+import { accessEnvironment, bundledFiles, checkAccess, grantAccess } from "./engine-access.ts";
+import type { EngineAccess } from "./engine-settings.ts";
+import { FleetAlarms } from "./fleet-alarms.ts";
 import { agentEntry, batchSize, maximumConcurrency } from "./fleet-limits.ts";
 import { SortieFunction } from "./function-defaults.ts";
+import type { Network } from "./network.ts";
 import { DEFAULT_NAME, decodeSettings } from "./settings.ts";
 import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
 import { StateTable } from "./state-table.ts";
+import { fleetItems, INVOCATIONS, rolloutsOf } from "./table-keys.ts";
 
 /** Everything but `engineUrl` has a default; the keys of settings are described at their schemas. */
 export interface RolloutFleetProps extends Partial<FleetSettings>, Partial<DeploymentSettings> {
   /** Where the functions reach the engine, as `http://10.0.0.7:10086`. */
   readonly engineUrl: string;
+  /** What a proxy in front of the engine wants to see. Default: nothing. */
+  readonly engineAccess?: EngineAccess;
+  /** Default: outside of any network of the user's. */
+  readonly network?: Network | undefined;
+  /** What the alarms do. Default: nothing but to show themselves. */
+  readonly alarmAction?: IAlarmAction | undefined;
   /** The fleet's name, unique in its table: 1 to 32 characters from a-z, 0-9 and -. Default: `main`. */
   readonly fleetName?: string;
   /** Default: a table of its own. */
   readonly state?: StateTable;
 }
 
-/** A queue of rollouts, their dead letters, and the function that runs them with the fleet's agent. */
+/** A queue of rollouts, their dead letters, the function that runs them with the fleet's agent, and alarms. */
 export class RolloutFleet extends Construct {
   readonly fleetName: string;
   /** The engine's name. */
   readonly engine: string;
   readonly engineUrl: string;
+  readonly engineAccess: EngineAccess;
+  readonly network: Network | undefined;
   readonly settings: FleetSettings;
   readonly deployment: DeploymentSettings;
   readonly state: StateTable;
@@ -34,15 +48,19 @@ export class RolloutFleet extends Construct {
   readonly deadLetterQueue: Queue;
   readonly rollout: SortieFunction;
   readonly eventSource: EventSourceMapping;
+  readonly alarms: FleetAlarms;
 
   /** @throws SettingsError with every fault at once */
   constructor(scope: Construct, id: string, props: RolloutFleetProps) {
     super(scope, id);
     const { fleetName = DEFAULT_NAME, state } = props;
     const { fleet, deployment } = complete(props, fleetName);
+    checkAccess(fleet.engine, props.engineUrl, props.engineAccess ?? {});
     this.fleetName = fleetName;
     this.engine = fleet.engine;
     this.engineUrl = props.engineUrl;
+    this.engineAccess = props.engineAccess ?? {};
+    this.network = props.network;
     this.settings = fleet;
     this.deployment = deployment;
     this.state = state ?? new StateTable(this, "State", { retain: deployment.retain });
@@ -51,10 +69,12 @@ export class RolloutFleet extends Construct {
     this.rollout = this.createFunction();
     this.grantPermissions();
     this.eventSource = this.createEventSource();
+    this.alarms = new FleetAlarms(this, "Alarms", { fleet: this, action: props.alarmAction });
   }
 
   private createQueue(id: string, deadLetterQueue?: Queue): Queue {
-    const { retain, messageRetentionDays, maxReceiveCount, visibilityMarginSeconds } = this.deployment;
+    const { retain, messageRetentionDays, maxReceiveCount, visibilityMarginSeconds, maxMessageBytes } =
+      this.deployment;
     const redrive = deadLetterQueue && {
       deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount },
       visibilityTimeout: Duration.seconds(this.settings.timeoutSeconds + visibilityMarginSeconds),
@@ -64,14 +84,15 @@ export class RolloutFleet extends Construct {
       enforceSSL: true,
       retentionPeriod: Duration.days(messageRetentionDays),
       receiveMessageWaitTime: Duration.seconds(20),
+      maxMessageSizeBytes: maxMessageBytes,
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
       ...redrive,
     });
   }
 
   private createFunction(): SortieFunction {
-    const { timeoutSeconds, memoryMb, agent } = this.settings;
-    const { logRetentionDays, retain } = this.deployment;
+    const { timeoutSeconds, memoryMb, agent, reservedConcurrency } = this.settings;
+    const { logRetentionDays, retain, tracing } = this.deployment;
     return new SortieFunction(this, "Rollout", {
       description: `Sortie: rollouts of fleet ${this.fleetName}`,
       entry: entries.rollout,
@@ -81,6 +102,10 @@ export class RolloutFleet extends Construct {
       memoryMb,
       logRetentionDays,
       retain,
+      tracing,
+      network: this.network,
+      files: bundledFiles(this.engineAccess),
+      ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),
     });
   }
 
@@ -91,6 +116,7 @@ export class RolloutFleet extends Construct {
       [variables.fleet]: this.fleetName,
       [variables.engine]: this.engine,
       [variables.engineUrl]: this.engineUrl,
+      ...accessEnvironment(this.engineAccess),
       [variables.table]: this.state.tableName,
       [variables.queueUrl]: this.queue.queueUrl,
       [variables.deadLetterQueueUrl]: this.deadLetterQueue.queueUrl,
@@ -107,8 +133,12 @@ export class RolloutFleet extends Construct {
   }
 
   private grantPermissions(): void {
-    const { role } = this.rollout;
-    this.state.grant(role, ["GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query"]);
+    const { rollout, state, fleetName } = this;
+    const { role } = rollout;
+    state.grant(role, ["GetItem", "PutItem"], [rolloutsOf(fleetName)]);
+    state.grant(role, ["GetItem", "PutItem", "UpdateItem"], [fleetItems(fleetName)]);
+    state.grant(role, ["GetItem", "PutItem", "DeleteItem"], [INVOCATIONS]);
+    grantAccess(rollout, this.engineAccess);
     const queueActions = ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes", "ChangeMessageVisibility"];
     role.addToPolicy(
       new PolicyStatement({
@@ -135,7 +165,8 @@ export class RolloutFleet extends Construct {
 
 /** The same decoding as for settings from context, so that a construct used by itself checks as much. */
 function complete(props: RolloutFleetProps, fleetName: string) {
-  const { engineUrl, fleetName: _, state: __, engine = DEFAULT_NAME, ...given } = props;
+  const { engineUrl, engineAccess, network, alarmAction, state, ...settings } = props;
+  const { fleetName: _, engine = DEFAULT_NAME, ...given } = settings;
   const url = Token.isUnresolved(engineUrl) ? "http://known-at-deployment" : engineUrl;
   const written = { ...given, engines: { [engine]: { url } }, fleets: { [fleetName]: {} } };
   const { fleets, deployment } = decodeSettings(written);

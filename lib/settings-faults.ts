@@ -1,6 +1,8 @@
 /** Zod's issues in plain words: where, what was expected, what was found, what to do. */
 import { diff } from "node:util";
 import type { z } from "zod";
+import { engineShape } from "./engine-settings.ts";
+import { networkShape } from "./network-settings.ts";
 import { deploymentShape, fleetShape, settingsSchema } from "./settings-schema.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -54,7 +56,9 @@ function unknownKey(path: Path, key: string): string {
 
 function knownKeys(path: Path): string[] {
   if (path.at(-1) === "throttle") return ["ratio", "batchSize", "repeats"];
-  if (path[0] === "engines") return ["url"];
+  if (path.at(-1) === "budget") return ["usdPerDay"];
+  if (path[0] === "engines") return Object.keys(engineShape);
+  if (path[0] === "network") return Object.keys(networkShape);
   return Object.keys(path[0] === "fleets" ? fleetShape : settingsSchema.shape);
 }
 

@@ -1,25 +1,10 @@
 /** The settings of a deployment: their meaning, bounds and defaults. `settings.ts` decodes them from CDK context. */
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import * as z from "zod";
+import { type EngineSettings, engineSchema, engineUrl } from "./engine-settings.ts";
+import { type NetworkSettings, networkSchema } from "./network-settings.ts";
+import { arnOf, atLeast, matching, moreThanZero, name, whole, yesOrNo } from "./schema-parts.ts";
 
-/** `why` names the one who sets the bounds, where that is not Sortie. */
-function whole(least: number, most: number, why = "") {
-  const error = `expected a whole number from ${least} to ${most}${why && ` (${why})`}`;
-  return z.number({ error }).int({ error }).min(least, { error }).max(most, { error });
-}
-function atLeast(least: number) {
-  const error = `expected a number of at least ${least}`;
-  return z.number({ error }).min(least, { error });
-}
-const yesOrNo = z.boolean({ error: "expected true or false" });
-function matching(pattern: RegExp, error: string) {
-  return z.string({ error }).regex(pattern, { error });
-}
-
-const name = matching(
-  /^[a-z0-9-]{1,32}$/,
-  "expected a name of 1 to 32 characters from a-z, 0-9 and -; rename it",
-);
 const logRetentions = Object.values(RetentionDays).filter((days) => typeof days === "number");
 /** Ten years: beyond that it is a typing error. */
 const LONGEST_TTL_DAYS = 3650;
@@ -52,6 +37,10 @@ export const fleetShape = {
   settleMarginSeconds: whole(1, 300),
   /** Let an agent return null or a list as the reward of a train episode: today's trainer loses a slot over it. */
   allowUnusualRewards: yesOrNo,
+  /** The fleet pauses when it is estimated to have spent so much since midnight (UTC). Absent: it spends what it takes. */
+  budget: z.strictObject({ usdPerDay: moreThanZero }, { error: "expected {usdPerDay}" }).optional(),
+  /** Concurrency that the account keeps for the fleet's function, and its bound. Absent: it shares the account's. */
+  reservedConcurrency: whole(1, 1_000_000).optional(),
   /** How long SQS gathers messages for one invocation, s. */
   batchWindowSeconds: whole(0, 300, "SQS's limit"),
   /** How long running episodes get once the engine has its samples, s. Absent: until their deadline. */
@@ -84,30 +73,40 @@ export const deploymentShape = {
   visibilityMarginSeconds: whole(1, 3600),
   /** Deliveries after which SQS itself makes a dead letter. High, because a deferral counts as one. */
   maxReceiveCount: whole(1, 1000, "SQS's limit"),
+  /** The largest message that the queues take, bytes. */
+  maxMessageBytes: whole(1024, 1_048_576, "SQS's limits"),
+  /** Trace the functions' invocations with X-Ray. */
+  tracing: yesOrNo,
+  /** Alarm when the oldest message is older and the engine rolls, minutes. */
+  oldestMessageMinutes: whole(5, 1440),
+  /** Alarm when nothing left the queue for so long and the engine rolls, minutes. */
+  noEndedEpisodeMinutes: whole(5, 1440),
+  /** Failed starts in a row after which an engine is left alone. */
+  startAttempts: whole(1, 100),
+  /** Pause before the second start, s; doubles with each further one. */
+  startPauseSeconds: whole(1, 3600),
+  /** An engine that boots for longer is an alarm, minutes. */
+  bootMinutes: whole(1, 1440),
+  /** An engine without progress for so long, while work waits, is an alarm, minutes. */
+  stalledMinutes: whole(5, 1440),
+  /** Restart an engine that is stalled. */
+  restartWhenStalled: yesOrNo,
 } as const;
 
 const stackName = matching(
   /^[A-Za-z][A-Za-z0-9-]{0,127}$/,
   "expected a letter, then up to 127 letters, digits and hyphens",
 );
-const engineUrl = z
-  .url({ protocol: /^https?$/, error: "expected a URL such as http://10.0.0.7:10086" })
-  .refine((url) => !URL.canParse(url) || new URL(url).username === "", {
-    error: "expected a URL without a user name or password, which everybody could read in the template",
-  });
-
 const fleetSchema = z.strictObject(fleetShape, { error: "expected an object of settings" });
 const deploymentSchema = z.strictObject(deploymentShape);
-const engineSchema = z.strictObject({ url: engineUrl }, { error: 'expected {"url": "http://…"}' });
+const email = "expected an e-mail address";
+const retired = "expected a list of names of fleets that are given up";
 
 /** The settings of one fleet, complete. Keys are described at `fleetShape`. */
 export type FleetSettings = z.infer<typeof fleetSchema>;
 /** The settings that all fleets share, complete. Keys are described at `deploymentShape`. */
 export type DeploymentSettings = z.infer<typeof deploymentSchema>;
-export interface EngineSettings {
-  /** Where the functions reach the engine. */
-  readonly url: string;
-}
+export type { EngineSettings, NetworkSettings };
 
 /** Settings as written: top level. */
 export const settingsSchema = z
@@ -115,6 +114,12 @@ export const settingsSchema = z
     ...fleetShape,
     ...deploymentShape,
     stackName,
+    network: networkSchema,
+    /** Where the alarms go: a topic that there is, or an address for which one is made. Absent: nowhere. */
+    alarmTopicArn: arnOf("sns", /[\w-]+/, "alarms"),
+    alarmEmail: z.email({ error: email }),
+    /** Fleets of an earlier deployment that are given up on purpose; without this a deployment that lacks one fails. */
+    retiredFleets: z.array(name, { error: retired }),
     /** Short for `engines.main.url`. */
     engineUrl,
     engines: z.record(name, engineSchema, { error: "expected an object of engines by name" }),
@@ -152,4 +157,13 @@ export const deploymentDefaults: DeploymentSettings = {
   messageRetentionDays: 14,
   visibilityMarginSeconds: 60,
   maxReceiveCount: 1000,
+  maxMessageBytes: 1_048_576,
+  tracing: false,
+  oldestMessageMinutes: 60,
+  noEndedEpisodeMinutes: 30,
+  startAttempts: 3,
+  startPauseSeconds: 60,
+  bootMinutes: 30,
+  stalledMinutes: 30,
+  restartWhenStalled: false,
 };

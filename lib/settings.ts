@@ -1,6 +1,8 @@
 /** Reads the settings of a deployment from CDK context (`cdk.json`, or `-c key=value`). */
 import type { z } from "zod";
-import { deploymentFaults, fleetFaults } from "./fleet-limits.ts";
+import { engineFaults } from "./engine-settings.ts";
+import { deploymentFaults, environmentFaults, fleetFaults } from "./fleet-limits.ts";
+import { networkFaults } from "./network-settings.ts";
 import { SettingsError } from "./settings-error.ts";
 import { describeIssue, withoutFaults } from "./settings-faults.ts";
 import {
@@ -11,6 +13,7 @@ import {
   type FleetSettings,
   fleetDefaults,
   fleetPart,
+  type NetworkSettings,
   settingsSchema,
   type WrittenSettings,
 } from "./settings-schema.ts";
@@ -21,6 +24,12 @@ export interface Settings {
   readonly engines: Readonly<Record<string, EngineSettings>>;
   readonly fleets: Readonly<Record<string, FleetSettings>>;
   readonly deployment: DeploymentSettings;
+  /** Absent: the functions run outside of any network of the user's. */
+  readonly network?: NetworkSettings;
+  /** At most one of the two. */
+  readonly alarmTopicArn?: string;
+  readonly alarmEmail?: string;
+  readonly retiredFleets: readonly string[];
 }
 
 /** The name of the engine and of the fleet of those who have only one. */
@@ -32,7 +41,14 @@ const cdkKeys: ReadonlySet<string> = new Set([
   "tree-metadata",
 ]);
 /** These stay text, even where they look like a number. */
-const textKeys: ReadonlySet<string> = new Set(["stackName", "engineUrl", "engine", "agent"]);
+const textKeys: ReadonlySet<string> = new Set([
+  "stackName",
+  "engineUrl",
+  "engine",
+  "agent",
+  "alarmTopicArn",
+  "alarmEmail",
+]);
 
 /**
  * @param context all of it (`app.node.getAllContext()`); what belongs to the CDK is passed over
@@ -44,14 +60,37 @@ export function decodeSettings(context: Readonly<Record<string, unknown>>): Sett
   const names = engineNames(written);
   const deployment = completeDeployment(sound);
   const fleets = fleetsOf(sound, names);
-  faults.push(...engineFaults(written, names), ...deploymentFaults(deployment));
+  faults.push(
+    ...missingEngine(written, names),
+    ...deploymentFaults(deployment),
+    ...stackFaults(sound, fleets),
+  );
   for (const [name, fleet] of Object.entries(fleets)) {
     const where = sound.fleets?.[name] === undefined ? "" : `fleets.${name}.`;
     const found = [...unknownEngine(fleet.engine, names), ...fleetFaults(fleet)];
     faults.push(...found.map((fault) => where + fault));
   }
   if (faults.length > 0) throw new SettingsError([...new Set(faults)]);
-  return { stackName: sound.stackName ?? "Sortie", engines: enginesOf(sound), fleets, deployment };
+  const { stackName = "Sortie", retiredFleets = [], network, alarmTopicArn, alarmEmail } = sound;
+  const optional = defined({ network, alarmTopicArn, alarmEmail });
+  return { stackName, engines: enginesOf(sound), fleets, deployment, retiredFleets, ...optional };
+}
+
+function stackFaults(sound: WrittenSettings, fleets: Readonly<Record<string, FleetSettings>>): string[] {
+  const faults = Object.entries(enginesOf(sound)).flatMap(([name, engine]) =>
+    engineFaults(engine).map((fault) => `engines.${name}.${fault}`),
+  );
+  faults.push(...environmentFaults(fleets));
+  if (sound.network) faults.push(...networkFaults(sound.network));
+  if (sound.alarmTopicArn !== undefined && sound.alarmEmail !== undefined)
+    faults.push(
+      "alarmEmail: there is alarmTopicArn too: leave one out, and subscribe the address to that topic",
+    );
+  const alive = sound.retiredFleets?.filter((name) => fleets[name] !== undefined) ?? [];
+  faults.push(
+    ...alive.map((name) => `retiredFleets: fleet ${name} is given up, and there is one: remove either`),
+  );
+  return faults;
 }
 
 /** Fills in the defaults; keys that are not the deployment's are left out. */
@@ -85,9 +124,10 @@ function plain(value: unknown): unknown {
   }
 }
 
-function defined<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+function defined<T extends object>(values: T): Defined<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
 /** As written, faulty or not, so that a faulty engine is not also reported as a missing one. */
@@ -102,7 +142,7 @@ function enginesOf(sound: WrittenSettings): Record<string, EngineSettings> {
   return { ...short, ...sound.engines };
 }
 
-function engineFaults(written: Record<string, unknown>, names: readonly string[]): string[] {
+function missingEngine(written: Record<string, unknown>, names: readonly string[]): string[] {
   const { engines, engineUrl } = written;
   if (engineUrl !== undefined && engines !== undefined) {
     return ["engineUrl: this is short for engines.main.url, and there are engines too: move it there"];

@@ -4,6 +4,7 @@ import type { IRole } from "aws-cdk-lib/aws-iam";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import { deploymentDefaults } from "./settings-schema.ts";
+import { CHANGE_INDEX, OPEN_INDEX } from "./table-keys.ts";
 
 export interface StateTableProps {
   /** Keep the table, and refuse its deletion, when the stack is destroyed. Default: true. */
@@ -35,34 +36,49 @@ export class StateTable extends Construct {
     return this.table.tableName;
   }
 
-  /** Lets a role do these actions (without the `dynamodb:` prefix), queries on the indexes included. */
-  grant(role: IRole, actions: readonly string[]): void {
-    const { tableArn } = this.table;
-    role.addToPrincipalPolicy(
-      new PolicyStatement({
-        actions: actions.map((action) => `dynamodb:${action}`),
-        resources: [tableArn],
-      }),
-    );
-    role.addToPrincipalPolicy(
-      new PolicyStatement({
-        actions: ["dynamodb:Query"],
-        resources: [`${tableArn}/index/open-by-expiry`, `${tableArn}/index/by-change`],
-      }),
-    );
+  /**
+   * Lets a role do these actions (without the `dynamodb:` prefix) with the items whose partition key is one of
+   * `partitions`; a `*` in one stands for anything.
+   */
+  grant(role: IRole, actions: readonly string[], partitions: readonly string[]): void {
+    this.allow(role, actions, partitions, this.table.tableArn);
+  }
+
+  /** Lets a role query these partitions of an index: there, the leading key is the index's own. */
+  grantIndex(
+    role: IRole,
+    index: typeof OPEN_INDEX | typeof CHANGE_INDEX,
+    partitions: readonly string[],
+  ): void {
+    this.allow(role, ["Query"], partitions, `${this.table.tableArn}/index/${index}`);
+  }
+
+  private allow(
+    role: IRole,
+    actions: readonly string[],
+    partitions: readonly string[],
+    resource: string,
+  ): void {
+    if (partitions.length === 0) return;
+    const statement = new PolicyStatement({
+      actions: actions.map((action) => `dynamodb:${action}`),
+      resources: [resource],
+      conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": partitions } },
+    });
+    role.addToPrincipalPolicy(statement);
   }
 
   private addIndexes(): void {
     // Sparse: an item is in it only while something about its episode is open. The invocation says who has it.
     this.table.addGlobalSecondaryIndex({
-      indexName: "open-by-expiry",
+      indexName: OPEN_INDEX,
       partitionKey: { name: "open_engine", type: AttributeType.STRING },
       sortKey: { name: "open_until", type: AttributeType.NUMBER },
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: ["invocation"],
     });
     this.table.addGlobalSecondaryIndex({
-      indexName: "by-change",
+      indexName: CHANGE_INDEX,
       partitionKey: { name: "changed_fleet", type: AttributeType.STRING },
       sortKey: { name: "changed_at", type: AttributeType.NUMBER },
       projectionType: ProjectionType.INCLUDE,

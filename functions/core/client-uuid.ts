@@ -10,6 +10,11 @@ export function attemptId(invocation: string, serial: number): string {
   return `${invocation}.${serial}`;
 }
 
+/** The invocation that an attempt's id names. */
+export function invocationOf(attemptId: string): string {
+  return attemptId.slice(0, Math.max(0, attemptId.lastIndexOf(".")));
+}
+
 /** The fleet, attempt and invocation behind a client uuid; undefined where it is not one of Sortie's. */
 export function parseClientUuid(
   uuid: string,

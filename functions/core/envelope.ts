@@ -12,10 +12,10 @@ export interface Envelope {
 /** SQS takes 1 MiB a message. */
 export const BODY_LIMIT_BYTES = 1_048_576;
 
-/** Characters beyond the basic plane are written as JSON escapes, which every queue server takes. */
+/** Characters beyond the basic plane, and the two that SQS refuses, are written as JSON escapes. */
 export function encodeMessage(envelope: Envelope): string {
   return JSON.stringify(envelope).replace(
-    /[\ud800-\udfff]/g,
+    /[\ud800-\udfff\ufffe\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16)}`,
   );
 }

@@ -64,6 +64,7 @@ export class FleetGate {
   readonly #ports: { clock: Clock; log: Log; gates: GateStore };
   readonly #fleet: string;
   #state: GateState = { failures: 0, probes: 0 };
+  readonly #crashed = new Set<string>();
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
 
@@ -84,12 +85,21 @@ export class FleetGate {
     return { open: false, because: "circuit-open", seconds, detail: `the last attempts failed: ${reason}` };
   }
 
-  get tripped(): boolean {
+  /** Not older than a few seconds: an invocation may outlive the circuit's state by minutes. */
+  async isTripped(): Promise<boolean> {
+    await this.#refresh();
+    return this.#tripped;
+  }
+
+  get #tripped(): boolean {
     return this.#state.tripped_at !== undefined;
   }
 
   /** Told how each attempt ended. */
-  async note(reason: Reason): Promise<void> {
+  async note(reason: Reason, invocation = ""): Promise<void> {
+    // A process that dies takes a whole batch with it: that is one failure.
+    if (reason === "crashed" && this.#crashed.has(invocation)) return;
+    if (reason === "crashed" && invocation !== "") this.#crashed.add(invocation);
     try {
       if (reason === "ended") await this.#succeeded();
       else if (!neutral.has(reason)) await this.#failed(reason);
@@ -100,8 +110,8 @@ export class FleetGate {
 
   async #succeeded(): Promise<void> {
     await this.#refresh();
-    if (this.#state.failures === 0 && !this.tripped) return;
-    if (this.tripped) this.#ports.log("info", "circuit closed", { fleet: this.#fleet });
+    if (this.#state.failures === 0 && !this.#tripped) return;
+    if (this.#tripped) this.#ports.log("info", "circuit closed", { fleet: this.#fleet });
     await this.#ports.gates.reset(this.#fleet);
     this.#state = { ...this.#state, failures: 0, probes: 0, tripped_at: undefined, probe_at: undefined };
   }
@@ -109,7 +119,7 @@ export class FleetGate {
   async #failed(reason: Reason): Promise<void> {
     const failures = await this.#ports.gates.fail(this.#fleet, reason);
     this.#state = { ...this.#state, failures, last_reason: reason };
-    if (failures < FAILURES_TO_TRIP || this.tripped) return;
+    if (failures < FAILURES_TO_TRIP || this.#tripped) return;
     const now = this.#ports.clock.now();
     await this.#ports.gates.trip(this.#fleet, now, now + PROBE_MS);
     this.#state = { ...this.#state, tripped_at: now, probe_at: now + PROBE_MS };

@@ -106,8 +106,9 @@ export interface Meter {
 /** What is told how each attempt of a fleet ended; see `FleetGate`. */
 export interface Gate {
   /** While attempts fail one after another, a further failure costs its rollout nothing. */
-  readonly tripped: boolean;
-  note(reason: Reason): Promise<void>;
+  isTripped(): Promise<boolean>;
+  /** `invocation`: the one that ran the attempt. */
+  note(reason: Reason, invocation?: string): Promise<void>;
   pass(): Promise<Passage>;
 }
 

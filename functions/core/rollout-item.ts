@@ -30,7 +30,14 @@ const attemptSchema = z.object({
   /** When the last model call began: from then on the engine counts the episode as idle. */
   last_call_at: z.number().optional(),
   /** How the attempt failed, where its episode could not be settled at once. */
-  failure: z.object({ reason, detail: z.string().optional() }).optional(),
+  failure: z
+    .object({
+      reason,
+      detail: z.string().optional(),
+      /** When somebody began to settle it: for a while nobody else does, or both might abort. */
+      settling_at: z.number().optional(),
+    })
+    .optional(),
   /** Since when the engine shows the episode nowhere, while it should. */
   gone_since: z.number().optional(),
 });

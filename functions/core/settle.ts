@@ -1,5 +1,5 @@
 /** Brings a claimed episode to its end: ended, aborted, or known lost; and writes down how. */
-import { clientUuid } from "./client-uuid.ts";
+import { clientUuid, invocationOf } from "./client-uuid.ts";
 import { EngineError } from "./errors.ts";
 import { lookFor } from "./look.ts";
 import { standing, transition } from "./persist.ts";
@@ -81,7 +81,9 @@ export async function settleWithoutResult(
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     ports.log("warn", "episode could not be aborted yet", { episode: attempt.episode, error: error.message });
-    const moved = await transition(ports, item, failed(item, reason, detail));
+    const mayBePending = error.failure === "unclear" && error.call === "abort_episode";
+    const pending = mayBePending ? ports.clock.now() : undefined;
+    const moved = await transition(ports, item, failed(item, reason, detail, pending));
     return { item: standing(moved, item), settled: false };
   }
 }
@@ -105,15 +107,21 @@ export async function settleLeftover(
   options: { reason: Reason; until: number },
 ): Promise<Settled> {
   const { failure } = item.attempt;
-  if (failure) return await settleWithoutResult(ports, limits, item, failure.reason, failure.detail);
-  if (item.state === "reporting")
+  if (item.state === "reporting" && !failure)
     return await settleWithResult(ports, limits, item, { until: options.until, resumed: true });
+  const now = ports.clock.now();
+  if (failure?.settling_at !== undefined && now - failure.settling_at < SETTLING_MS)
+    return { item, settled: false };
   // Fence first: an attempt that is not dead after all must neither store nor end what is aborted in its name.
-  const fenced = await transition(ports, item, failed(item, options.reason, undefined));
+  const { reason, detail } = failure ?? { reason: options.reason };
+  const fenced = await transition(ports, item, failed(item, reason, detail, now));
   const found = standing(fenced, item);
   if (!fenced.moved || !isOpen(found)) return { item: found, settled: !isOpen(found) };
-  return await settleWithoutResult(ports, limits, found, options.reason);
+  return await settleWithoutResult(ports, limits, found, reason, detail);
 }
+
+/** Longer than a look and an abort take: of two aborts the second might hit whoever has claimed the episode since. */
+const SETTLING_MS = 20_000;
 
 async function close(
   ports: SettlePorts,
@@ -125,7 +133,7 @@ async function close(
   let left = item;
   for (;;) {
     const end = { reason, now: ports.clock.now(), maxAttempts: limits.maxAttempts, detail };
-    const next = closed(left, { ...end, withoutPenalty: ports.gate.tripped });
+    const next = closed(left, { ...end, withoutPenalty: await ports.gate.isTripped() });
     const moved = await transition(ports, left, next);
     const found = standing(moved, left);
     // Somebody else only noted something on this very attempt: its end is still to be written.
@@ -147,7 +155,7 @@ async function tellClosed(ports: SettlePorts, item: RolloutItem): Promise<void> 
   const reward = last.reason === "ended" && typeof last.reward === "number" ? last.reward : undefined;
   const { reason, at, from } = last;
   ports.meter.attempt({ reason, reward, episodeType: item.episode_type, milliseconds: at - from });
-  await ports.gate.note(reason);
+  await ports.gate.note(reason, invocationOf(last.id));
 }
 
 function logClosed(

@@ -12,6 +12,8 @@ const fleetSnapshotSchema = z.object({
   dead_letters: z.number().nullable(),
   /** Claimed episodes whose attempt is not closed. */
   open: z.number(),
+  /** Open rollouts of dead invocations that the sweep could not settle yet. */
+  overdue: z.number().default(0),
   /** Why the fleet is paused; null where it is not. */
   paused: z.string().nullable().default(null),
   /** The circuit, where it is open: attempts failed one after another, and the fleet slows down. */
@@ -44,8 +46,6 @@ export const snapshotSchema = z.object({
   pool: poolInformationSchema.nullable(),
   /** What was left out of `pool` because the item would have been too large. */
   reduced: z.array(z.string()).default([]),
-  /** Open rollouts of dead invocations that the sweep could not settle yet. */
-  overdue: z.number().default(0),
   /** What the reconciler finds wrong with the engine: a code and words. */
   alarms: z.array(z.object({ code: z.string(), text: z.string() })).default([]),
   /** Train rewards that the engine took and its pool has not shown yet. */

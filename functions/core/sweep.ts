@@ -50,6 +50,8 @@ export interface Swept {
   readonly settled: number;
   /** … and that are not yet, since the engine does not tell or answer. */
   readonly unsettled: number;
+  /** The unsettled ones by fleet. */
+  readonly overdue: ReadonlyMap<string, number>;
   /** Episodes given back that no rollout knew of. */
   readonly orphans: number;
   readonly confirmed: number;
@@ -69,12 +71,16 @@ export async function sweep(ports: SweepPorts, engineName: string, until: number
     ).flat(),
   );
   const leftovers = open.filter(({ invocation }) => dead.has(invocation));
-  const outcomes = await inParallel(leftovers, async (rollout) => await settle(ports, rollout, until));
-  const settled = outcomes.filter((outcome) => outcome).length;
+  const overdue = new Map<string, number>();
+  await inParallel(leftovers, async (rollout) => {
+    const settled = await settle(ports, rollout, until);
+    if (!settled) overdue.set(rollout.fleet, (overdue.get(rollout.fleet) ?? 0) + 1);
+  });
+  const unsettled = [...overdue.values()].reduce((sum, count) => sum + count, 0);
   const pool = await ports.engine.pool().catch(() => undefined);
   const orphans = pool ? await giveBackOrphans(ports, engineName, pool) : 0;
   const confirmed = pool ? await confirm(ports, engineName, pool) : 0;
-  return { settled, unsettled: outcomes.length - settled, orphans, confirmed };
+  return { settled: leftovers.length - unsettled, unsettled, overdue, orphans, confirmed };
 }
 
 /** False while the episode's fate is open. Whatever goes wrong with one rollout does not stop the sweep. */
@@ -118,7 +124,8 @@ const CRASH_SPREAD_SECONDS = 300;
  * At once after the first crash. From the second on anywhere within minutes: an agent that ends its process takes its
  * whole batch with it, and the same batch must not die again until all of it is dead.
  */
-function afterCrash({ history }: RolloutItem, random: Random): number {
+function afterCrash({ history, state }: RolloutItem, random: Random): number {
+  if (state === "dead") return 0;
   const crashes = history.filter(({ reason }) => reason === "crashed").length;
   return crashes < 2 ? 0 : Math.round(random() * CRASH_SPREAD_SECONDS);
 }

@@ -57,7 +57,7 @@ export const SETTLED_MS = 180_000;
 export async function takeSnapshot(
   ports: SnapshotPorts,
   engineName: string,
-  overdue: number,
+  overdue: ReadonlyMap<string, number>,
 ): Promise<Snapshot> {
   const status = await ports.engine.status();
   const pool = await readPool(ports);
@@ -66,7 +66,8 @@ export async function takeSnapshot(
   const fleets = await Promise.all(
     ports.fleets.map(async (fleet) => {
       const mine = open.filter((rollout) => rollout.fleet === fleet.name).length;
-      return [fleet.name, await fleetSnapshot(ports, fleet, mine)] as const;
+      const seen = await fleetSnapshot(ports, fleet, mine);
+      return [fleet.name, { ...seen, overdue: overdue.get(fleet.name) ?? 0 }] as const;
     }),
   );
   const snapshot = fitSnapshot({
@@ -76,7 +77,6 @@ export async function takeSnapshot(
     status,
     pool,
     reduced: [],
-    overdue,
     ...unconfirmed,
     alarms: (await ports.observed().catch(() => undefined))?.alarms ?? [],
     fleets: Object.fromEntries(fleets),
@@ -98,7 +98,11 @@ async function readPool(ports: SnapshotPorts): Promise<PoolInformation | null> {
   });
 }
 
-async function fleetSnapshot(ports: SnapshotPorts, fleet: FleetQueue, open: number): Promise<FleetSnapshot> {
+async function fleetSnapshot(
+  ports: SnapshotPorts,
+  fleet: FleetQueue,
+  open: number,
+): Promise<Omit<FleetSnapshot, "overdue">> {
   const totals = await sumUp(ports, fleet.name);
   const gate = await fleet.gate().catch(() => undefined);
   const spend = await fleet.spend().catch(() => undefined);

@@ -44,7 +44,7 @@ async function sweepAndLook(
   const swept = await sweepOnce(ports, options);
   await part(ports, "budget", ports.budget);
   const snapshot = await part(ports, "snapshot", () =>
-    takeSnapshot(ports.snapshot, options.engine, swept?.unsettled ?? 0),
+    takeSnapshot(ports.snapshot, options.engine, swept?.overdue ?? new Map()),
   );
   // While episodes are open, sweep more often than the schedule ticks: a crash is settled within two minutes.
   const open = Object.values(snapshot?.fleets ?? {}).reduce((sum, fleet) => sum + fleet.open, 0);
@@ -58,7 +58,8 @@ async function sweepAndLook(
 async function sweepOnce(ports: TickPorts, options: TickOptions): Promise<Swept | undefined> {
   const until = ports.clock.now() + SWEEP_PATIENCE_MS;
   const swept = await part(ports, "sweep", () => sweep(ports.sweep, options.engine, until));
-  if (swept && Object.values(swept).some((count) => count > 0)) ports.log("info", "swept", { ...swept });
+  const { overdue, ...counts } = swept ?? {};
+  if (Object.values(counts).some((count) => count > 0)) ports.log("info", "swept", counts);
   return swept;
 }
 

@@ -68,8 +68,17 @@ export function goneSince(item: OpenRolloutItem, now: number): NextItem {
 }
 
 /** Remembers how the attempt failed, where the engine could not be told so. */
-export function failed(item: OpenRolloutItem, reason: Reason, detail: string | undefined): NextItem {
-  const failure = { reason, ...(detail ? { detail: shorten(detail, DETAIL_LENGTH) } : {}) };
+export function failed(
+  item: OpenRolloutItem,
+  reason: Reason,
+  detail: string | undefined,
+  settlingAt?: number,
+): NextItem {
+  const failure = {
+    reason,
+    ...(detail ? { detail: shorten(detail, DETAIL_LENGTH) } : {}),
+    ...(settlingAt === undefined ? {} : { settling_at: settlingAt }),
+  };
   return { ...item, attempt: { ...item.attempt, failure } };
 }
 

@@ -6,6 +6,7 @@ import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
 import type { RolloutItem } from "../../functions/core/rollout-item.ts";
 import { anItem, anOpenItem } from "../functions/core/items.ts";
 import { messageCounts, receiveNow } from "../local/helpers/queues.ts";
+import { sendJson, serve } from "../support/http-server.ts";
 import { type Deployed, startDeployment } from "./deployment.ts";
 import { type Circumstances, type Ran, sortie } from "./here.ts";
 
@@ -77,6 +78,25 @@ async function letters(): Promise<Letter[]> {
   const queue = { client: deployed.sqs, queueUrl: deployed.main.deadLetterQueueUrl };
   for await (const some of allLetters(queue, 0)) all.push(...some);
   return all;
+}
+
+/** The queue server, but for one call, which it does not carry out. */
+async function brokenAt(call: string) {
+  return await serve(async ({ headers, json, path }, response) => {
+    if (String(headers["x-amz-target"]).endsWith(`.${call}`)) {
+      sendJson(response, 400, { __type: "Broken", message: "broken for this test" });
+      return;
+    }
+    const answer = await fetch(`${deployed.endpoints.sqs}${path}`, {
+      method: "POST",
+      headers: {
+        "x-amz-target": String(headers["x-amz-target"]),
+        "content-type": "application/x-amz-json-1.0",
+      },
+      body: JSON.stringify(json),
+    });
+    sendJson(response, answer.status, await answer.json());
+  });
 }
 
 describe("sortie dead list", () => {
@@ -269,6 +289,31 @@ describe("sortie dead redrive", () => {
     expect((await dead(["redrive", "--json"])).json()).toMatchObject({ sent: 23 });
     expect(await waiting()).toEqual({ queue: 23, dead: 0 });
   });
+
+  test.each(["SendMessage", "DeleteMessage"])(
+    "that breaks at %s loses nothing, and runs no rollout twice when it is done again",
+    async (broken) => {
+      const { key, body } = await bury("broken");
+      const plain = await buryPlain();
+      await using proxy = await brokenAt(broken);
+      const ran = await dead(["redrive"], {
+        environment: { ...deployed.environment, AWS_ENDPOINT_URL_SQS: proxy.url },
+      });
+      expect(ran.code).toBe(1);
+      expect((await waiting()).dead).toBe(2);
+      const again = (await dead(["redrive", "--json"])).json();
+      // Whether the plain one went out nobody can tell: it stays.
+      expect(again).toMatchObject({ sent: 1, unsure: 1 });
+      expect(await read(key)).toMatchObject({ state: "waiting", attempts: 0 });
+      expect(await read(plain)).toMatchObject({ state: "waiting", letter: "sent" });
+      const bodies = (await receiveNow(deployed.sqs, deployed.main.queueUrl)).map(({ Body }) => Body);
+      const sent = broken === "DeleteMessage" ? 1 : 0;
+      expect(bodies.filter((one) => one === '{"task_id":"plain"}')).toHaveLength(sent);
+      // The same rollout twice in the queue is one rollout: its key says so.
+      expect(bodies.filter((one) => one === body)).toHaveLength(sent + 1);
+    },
+    20_000,
+  );
 
   test("that cannot reach the queue loses nothing", async () => {
     const { key } = await bury("lost");

@@ -160,7 +160,7 @@ describe("sortie rollout", () => {
 Task t1, repeat 0, train, on engine engine-1.
 First claimed 2026-05-04 09:30:00 UTC (30 min ago), last changed 2026-05-04 09:58:00 UTC (2 min ago).
 
-The first 1 attempts are not kept.
+Before these, 1 attempt of which nothing is kept.
 2. 2026-05-04 09:53:00 UTC: claimed episode e1.
    2026-05-04 09:55:00 UTC: the engine left its rolling states, at no cost to the rollout (engine-left-rolling), 2 min later.
 3. 2026-05-04 09:53:00 UTC: claimed episode e1 at step 3.

@@ -22,8 +22,8 @@ describe("a failure says what was expected, what was found, and what to do", () 
     ],
     [
       errorOf("AccessDeniedException", "User: x is not authorized to perform: dynamodb:GetItem"),
-      "these credentials may not read the table stats (AccessDeniedException: User: x is not authorized to perform: " +
-        "dynamodb:GetItem): ask for dynamodb:GetItem on it, or choose another --profile",
+      "these credentials may not do this (AccessDeniedException: User: x is not authorized to perform: " +
+        "dynamodb:GetItem): ask for dynamodb:GetItem, or choose another --profile",
     ],
     [
       errorOf("Error", "getaddrinfo ENOTFOUND dynamodb.eu-central-1.amazonaws.com", "ENOTFOUND"),

@@ -63,6 +63,7 @@ describe("the whole text", () => {
       │ eval: ended                       │    0 │               1 │
       │ eval: reward, mean                │    – │             0.5 │
       │ rollouts dead                     │    0 │               1 │
+      │ groups short of a dead rollout    │    0 │               0 │
       │ rollouts unknown                  │    1 │               0 │
       │ time per attempt, mean            │  0 s │          12.5 s │
       │ attempts: ended                   │    0 │               4 │
@@ -162,7 +163,42 @@ describe("train rewards that the engine took", () => {
   });
 });
 
+describe("trouble", () => {
+  test("stands before the batch: the engine's alarms, and what no sweep could settle", () => {
+    const alarms = [{ code: "stalled", text: "nothing has\u0007 moved" }];
+    expect(shown(snapshotOf({ alarms, overdue: 2 }))).toContain(
+      "\n\nAlarm stalled: nothing has\ufffd moved\n" +
+        "Episodes that a dead function left open and the sweep could not settle yet: 2\n\nBatch\n",
+    );
+    expect(shown(snapshotOf())).not.toMatch(/Alarm|dead function/);
+  });
+});
+
 describe("the fleets", () => {
+  test("show their estimated cost where it is known, and the budget where there is one", () => {
+    const spend = {
+      usd_today: 0.5,
+      usd_total: 12.3456,
+      usd_per_ended: 0.000_123_4,
+      budget_usd_per_day: null,
+      budget_exceeded: false,
+    };
+    const text = shown(snapshotOf({ fleets: { a: fleetOf({}, { spend }), b: fleetOf() } }));
+    expect(row(text, "cost, estimated")).toEqual(["$12.3", "–"]);
+    expect(row(text, "cost per ended episode")).toEqual(["$0.000123", "–"]);
+    expect(row(text, "budget per day")).toBeUndefined();
+    const limited = fleetOf({}, { spend: { ...spend, usd_per_ended: null, budget_usd_per_day: 20 } });
+    const second = shown(snapshotOf({ fleets: { a: limited } }));
+    expect(row(second, "cost per ended episode")).toEqual(["–"]);
+    expect(row(second, "budget per day")).toEqual(["$20"]);
+    expect(shown(snapshotOf())).not.toContain("cost");
+  });
+
+  test("count the groups that wait in vain for a dead rollout", () => {
+    const text = shown(snapshotOf({ fleets: { main: fleetOf({ incomplete: { t1: 2, t2: 1 } }) } }));
+    expect(row(text, "groups short of a dead rollout")).toEqual(["2"]);
+  });
+
   test("that are paused or slow down say why", () => {
     const circuit = { since: Date.parse(AT), failures: 14, reason: "agent-error" };
     const fleets = {

@@ -150,7 +150,7 @@ describe("exit code 1 and one line", () => {
 
 describe("exit code 2", () => {
   test.each([
-    ["no table named", ["stats"], "found neither --table nor SORTIE_TABLE"],
+    ["a span that is none", ["stats", "--since", "soon"], "Expected a span such as 90s, 30m, 2h or 7d."],
     ["an option that does not exist", ["stats", "--tabel", "x"], "unknown option '--tabel'"],
     ["a command that does not exist", ["stat"], "unknown command 'stat'"],
     [
@@ -182,7 +182,7 @@ describe("exit code 0 without a table", () => {
     ])
       expect(out).toContain(part);
     expect(out).toContain("$ sortie stats --json");
-    expect(out).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /);
+    expect(out).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}130 /);
   });
 
   test("--version", async () => {

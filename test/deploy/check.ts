@@ -39,6 +39,16 @@ async function deployFirst({ deployer, settings, cloud }: Check): Promise<void> 
   say(`deployed: ${await cloud.status()}`);
 }
 
+async function seeQueues({ cloud, settings }: Check): Promise<void> {
+  const queue = await cloud.attributes(await cloud.output("QueueUrlMain"));
+  const dead = await cloud.attributes(await cloud.output("DeadLetterQueueUrlMain"));
+  const redrive = JSON.parse(queue["RedrivePolicy"] ?? "{}") as Record<string, unknown>;
+  expectSame("where the queue's dead letters go", redrive["deadLetterTargetArn"], dead["QueueArn"]);
+  const visibility = Number(queue["VisibilityTimeout"]);
+  expectSame("visibility above the timeout", visibility > Number(settings["timeoutSeconds"]), true);
+  say(`queue: visibility ${visibility} s, dead letters after ${redrive["maxReceiveCount"]} deliveries`);
+}
+
 /** Pushes tasks through the deployed queue, until the deployed function has ended their episodes. */
 async function runTasks({ cloud, engine }: Check, tasks: readonly { task_id: string }[]): Promise<void> {
   const [queue, table] = await Promise.all([cloud.output("QueueUrlMain"), cloud.output("TableName")]);
@@ -112,6 +122,7 @@ try {
   };
   const check: Check = { deployer, cloud: new Cloud(), engine, settings };
   await deployFirst(check);
+  await seeQueues(check);
   await runTasks(check, problems.slice(0, 3));
   await seeSnapshot(check);
   await deployAgain(check);

@@ -8,7 +8,7 @@ import {
 } from "@aws-sdk/client-cloudformation";
 import { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { GetFunctionConfigurationCommand, LambdaClient } from "@aws-sdk/client-lambda";
-import { SQSClient } from "@aws-sdk/client-sqs";
+import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import { readDepth } from "../../functions/adapters/queue/depth.ts";
 import { sendAll } from "../../functions/adapters/queue/producer.ts";
@@ -60,6 +60,13 @@ export class Cloud {
     );
     if (refused.length > 0)
       throw new Error(`expected every message to be taken, found ${JSON.stringify(refused)}`);
+  }
+
+  async attributes(queueUrl: string): Promise<Partial<Record<string, string>>> {
+    const { Attributes = {} } = await this.#sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["All"] }),
+    );
+    return Attributes;
   }
 
   /** Messages that the queue holds, whatever state they are in. */

@@ -1,17 +1,37 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createAdmissionStore } from "../../functions/adapters/table/admission.ts";
 import { fromAttributes, type Key } from "../../functions/adapters/table/client.ts";
 import { getAttributes } from "../../functions/adapters/table/conditional-put.ts";
+import { createEngineStateStore, setDesired } from "../../functions/adapters/table/engine-state.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../functions/adapters/table/invocations.ts";
+import { createLeaseStore, tickLease } from "../../functions/adapters/table/lease.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
+import { createUsageStore } from "../../functions/adapters/table/usage.ts";
+import { fleetAdmissionSchema } from "../../functions/core/admission-item.ts";
+import { keepBudget, type Spend } from "../../functions/core/budget.ts";
+import { alarmsOf } from "../../functions/core/engine-alarms.ts";
+import {
+  type Desired,
+  desiredSchema,
+  lifecycleDefaults,
+  observedSchema,
+  type WantedRunning,
+} from "../../functions/core/engine-state.ts";
 import type { GateState } from "../../functions/core/gate.ts";
+import { type LeaseRecord, leaseSchema } from "../../functions/core/lease.ts";
 import type { Invocation } from "../../functions/core/ports.ts";
 import { rolloutItemSchema, rolloutStates } from "../../functions/core/rollout-item.ts";
 import { snapshotSchema } from "../../functions/core/snapshot.ts";
+import { ALL_TIME, estimateUsd, type Usage } from "../../functions/core/spend.ts";
+import { SETTLED_MS } from "../../functions/core/take-snapshot.ts";
 import { fleetTotalsSchema, rewardDeviation, rewardMean } from "../../functions/core/totals.ts";
 import { createTables, startTableServer, type TableServer } from "../../local/table-server.ts";
+import { stateTable } from "../functions/adapters/table/servers.ts";
+import { FakeClock } from "../support/fake-clock.ts";
 
 const page = readFileSync(new URL("../../docs/state.md", import.meta.url), "utf8");
 

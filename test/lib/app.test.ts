@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { engineUrl, withoutBundling } from "./synthesise.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sortie-app-"));
@@ -10,11 +10,15 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const timeout = 60_000;
 
 /** Runs the app as the `cdk` command does, but from another directory. */
-function runApp(outdir: string, settings: Record<string, unknown>) {
+function runApp(
+  outdir: string,
+  settings: Record<string, unknown>,
+  account: Record<string, string | undefined> = {},
+) {
   const context = JSON.stringify({ ...withoutBundling, ...settings });
   return spawnSync(process.execPath, [join(import.meta.dirname, "../../lib/app.ts")], {
     cwd: folder,
-    env: { ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context },
+    env: { ...process.env, ...account, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context },
     encoding: "utf8",
   });
 }
@@ -37,4 +41,36 @@ test("faulty settings are listed, without a stack trace, and no template is writ
       "  - memroyMb: there is no such setting; did you mean memoryMb?\n",
   );
   expect(existsSync(join(outdir, "manifest.json"))).toBe(false);
+});
+
+describe("a VPC that is given by its id alone", () => {
+  const settings = { engineUrl, network: { vpcId: "vpc-0123456789abcdef0" } };
+
+  test("is looked up in the account of the credentials", { timeout }, () => {
+    const outdir = join(folder, "lookup");
+    const account = { CDK_DEFAULT_ACCOUNT: "111122223333", CDK_DEFAULT_REGION: "eu-west-1" };
+    expect(runApp(outdir, settings, account).status).toBe(0);
+    const manifest = JSON.parse(readFileSync(join(outdir, "manifest.json"), "utf8")) as { missing: unknown };
+    expect(manifest.missing).toMatchObject([
+      {
+        provider: "vpc-provider",
+        props: {
+          account: "111122223333",
+          region: "eu-west-1",
+          filter: { "vpc-id": "vpc-0123456789abcdef0" },
+        },
+      },
+    ]);
+  });
+
+  test("needs credentials, and says what does without", { timeout }, () => {
+    const nobody = { CDK_DEFAULT_ACCOUNT: undefined, CDK_DEFAULT_REGION: undefined };
+    const { status, stderr } = runApp(join(folder, "nobody"), settings, nobody);
+    expect([status, stderr]).toEqual([
+      1,
+      "The settings need a change:\n" +
+        "  - network: a VPC that is given by its id alone is looked up in your account, and there are no credentials for it: " +
+        "sign in (aws sts get-caller-identity has to answer), or add subnetIds and availabilityZones\n",
+    ]);
+  });
 });

@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { dashboardPicture } from "../docs/dashboard-picture.ts";
 import { engineUrl, plain, resource, synthesise } from "./synthesise.ts";
 
 interface Widget {
@@ -59,4 +62,10 @@ test("two deployments in one account do not mix: each looks at metrics under its
   const named = JSON.stringify(widgets({ engineUrl, stackName: "Rollouts" }));
   expect(named).toContain('"service","Rollouts"');
   expect(named).not.toContain('"service","Sortie"');
+});
+
+test("the picture in the documentation is of this dashboard", () => {
+  const picture = readFileSync(join(import.meta.dirname, "../../docs/dashboard.svg"), "utf8");
+  // Otherwise: node test/docs/dashboard-picture.ts
+  expect(picture).toBe(dashboardPicture());
 });

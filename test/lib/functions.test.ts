@@ -77,6 +77,22 @@ describe("functions", () => {
     });
   });
 
+  test("the longest environment that the settings allow fits into Lambda's 4 KB", () => {
+    const names = Array.from({ length: 8 }, (_, index) => `${"f".repeat(31)}${index}`);
+    const fleet = { maxAttempts: 100, budget: { usdPerDay: 1234.56 } };
+    const engines = {
+      main: {
+        url: `https://${"engine.".repeat(10)}example.com/prefix`,
+        tokenSecretArn: `arn:aws:secretsmanager:ap-northeast-1:111122223333:secret:${"s".repeat(60)}-AbCdEf`,
+      },
+    };
+    const stack = synthesise({ engines, fleets: Object.fromEntries(names.map((name) => [name, fleet])) });
+    const variables = JSON.stringify(environment(stack, "EnginemainLifecycle"));
+    // SQS's longest name is 80 characters.
+    const queueUrl = `https://sqs.ap-northeast-1.amazonaws.com/111122223333/${"q".repeat(80)}`;
+    expect(Buffer.byteLength(variables.replaceAll(/<Fleet[^>]+>/g, queueUrl))).toBeLessThanOrEqual(4096);
+  });
+
   test("Node.js 24 on arm64, JSON logs in a group of their own with a retention", () => {
     const stack = synthesise({ engineUrl, logRetentionDays: 7 });
     for (const id of ["FleetmainRollout", "EnginemainLifecycle"]) {

@@ -237,9 +237,9 @@ describe("limits", () => {
   test("as many fleets on one engine as its function's environment holds", () => {
     const fleets = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`fleet-${index}`, {}]));
-    expect(faultsOf({ engineUrl, fleets: fleets(9) })).toEqual([]);
-    expect(faultsOf({ engineUrl, fleets: fleets(10) })).toEqual([
-      "fleets: expected at most 9 on engine main, because a function's environment holds 4 KB, found 10: put some into " +
+    expect(faultsOf({ engineUrl, fleets: fleets(8) })).toEqual([]);
+    expect(faultsOf({ engineUrl, fleets: fleets(9) })).toEqual([
+      "fleets: expected at most 8 on engine main, because a function's environment holds 4 KB, found 9: put some into " +
         "another deployment (another stackName)",
     ]);
   });

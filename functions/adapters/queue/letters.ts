@@ -28,20 +28,17 @@ export interface Letter {
   readonly sentAt: number;
 }
 
-/** A standard queue may answer "nothing" although it holds something: only so many in a row are believed. */
-const EMPTY_ANSWERS = 2;
-
 /**
  * Every letter once, in batches. Each stays hidden for `hideSeconds`, then it can be received again; nothing is removed.
  * Ends when the queue has nothing more, or only what has been given already.
  */
 export async function* allLetters(queue: LetterQueue, hideSeconds: number): AsyncGenerator<Letter[]> {
   const known = new Set<string>();
-  for (let empty = 0; empty < EMPTY_ANSWERS; ) {
+  for (;;) {
     const letters = (await receive(queue, hideSeconds)).filter(({ messageId }) => !known.has(messageId));
-    empty = letters.length === 0 ? empty + 1 : 0;
+    if (letters.length === 0) return;
     for (const { messageId } of letters) known.add(messageId);
-    if (letters.length > 0) yield letters;
+    yield letters;
   }
 }
 
@@ -51,7 +48,7 @@ async function receive({ client, queueUrl }: LetterQueue, hideSeconds: number): 
       QueueUrl: queueUrl,
       MaxNumberOfMessages: 10,
       VisibilityTimeout: hideSeconds,
-      // Long polling asks all of SQS's servers.
+      // Long polling asks all of SQS's servers, so that nothing means nothing.
       WaitTimeSeconds: 1,
       MessageAttributeNames: ["All"],
       MessageSystemAttributeNames: ["SentTimestamp"],

@@ -10,6 +10,8 @@ const BATCH_MESSAGES = 10;
 const BATCH_BYTES = 1_048_576;
 /** Tries for a message that fails inside its batch for a reason of the server's. */
 const TRIES = 5;
+/** Half of the pause before the second try; it doubles with each. */
+const FIRST_PAUSE_MS = 50;
 
 export interface SendFailure {
   readonly index: number;
@@ -64,6 +66,7 @@ async function sendBatch(
     const final = Failed.filter((entry) => entry.SenderFault || tries === TRIES);
     refused = [...refused, ...final.map((entry) => ({ index: Number(entry.Id), reason: reasonOf(entry) }))];
     waiting = tries === TRIES ? [] : waiting.filter((entry) => again.has(entry.Id));
+    if (waiting.length > 0) await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** tries));
   }
   return refused;
 }

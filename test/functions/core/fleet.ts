@@ -86,7 +86,7 @@ export async function startFleet() {
     queue,
     agents: { agent, start: (grant) => createChat({ ...grant, dispatcher }) },
     log: (_level, message) => void logged.push(message),
-    gate: { tripped: false, note: async () => undefined, pass: async () => ({ open: true }) },
+    gate: { isTripped: async () => false, note: async () => undefined, pass: async () => ({ open: true }) },
     meter: { attempt: () => undefined },
   });
   const receive = async (queueUrl: string, count: number) => {

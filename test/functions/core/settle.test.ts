@@ -35,7 +35,7 @@ async function stage(
   await rollouts.move(undefined, item);
   const noted: Reason[] = [];
   const gate = {
-    tripped: facts.tripped ?? false,
+    isTripped: async () => facts.tripped ?? false,
     note: async (reason: Reason) => void noted.push(reason),
     pass: async () => ({ open: true }) as const,
   };
@@ -106,7 +106,7 @@ describe("an attempt without a result", () => {
     const settled = await settleWithoutResult(s.ports, limits, s.item, "deadline", "too slow");
     expect(settled.settled).toBe(false);
     const item = await s.stands();
-    expect(item.attempt?.failure).toEqual({ reason: "deadline", detail: "too slow" });
+    expect(item.attempt?.failure).toMatchObject({ reason: "deadline", detail: "too slow" });
     expect([isOpen(item), item.attempts, s.noted]).toEqual([true, 0, []]);
   });
 

@@ -195,6 +195,13 @@ describe("5: the mix holds", () => {
     expect(violated(evidenceOf({ ledger, throttle: { ratio: 1.5, batchSize: 1 } }))).toEqual([]);
   });
 
+  it("lets a task pass that the fleet has had before", () => {
+    const again = [claim("main/i1.2", "e1", "task-2"), abort("main/i1.2")];
+    const sync: LedgerEvent = { kind: "status", status: "ENGINE.WEIGHT_SYNCING" };
+    const ledger = ledgerOf(...again, sync, ...first, claim("main/i1.3", "e3", "task-2"));
+    expect(violated(evidenceOf({ ledger, throttle }))).toEqual([]);
+  });
+
   it("forgets a task that was given back, and a batch that is over", () => {
     const back = ledgerOf(
       claim("main/i1.0"),

@@ -15,7 +15,12 @@ export interface QueuesUnderTest {
   close(): Promise<void>;
 }
 
-export function queueContract(server: string, start: () => Promise<QueuesUnderTest>): void {
+/** @param differs tests that this server is known to fail, where SQS itself does what they say: see docs/compatibility.md */
+export function queueContract(
+  server: string,
+  start: () => Promise<QueuesUnderTest>,
+  differs: readonly string[] = [],
+): void {
   describe(`the queue on ${server}`, () => {
     let queues: QueuesUnderTest;
     let urls: { queueUrl: string; deadLetterQueueUrl: string };
@@ -81,7 +86,8 @@ export function queueContract(server: string, start: () => Promise<QueuesUnderTe
       expect((await receive())?.Body).toBe("a");
     });
 
-    test("a message is deleted once, and deleting it again does no harm", async () => {
+    const deletedTwice = "a message is deleted once, and deleting it again does no harm";
+    (differs.includes(deletedTwice) ? test.fails : test)(deletedTwice, async () => {
       await send("a");
       const handle = receipt(await receive());
       await queue.delete(handle);

@@ -1,0 +1,96 @@
+/** AWS clients for a command: short limits, quiet, and each error remembers which call it came from. */
+import { CloudFormationClient } from "@aws-sdk/client-cloudformation";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { LambdaClient } from "@aws-sdk/client-lambda";
+import { SQSClient } from "@aws-sdk/client-sqs";
+import type { LocalRun } from "./local-run.ts";
+
+export interface AwsOptions {
+  readonly region?: string;
+  readonly profile?: string;
+  /** Another address for every service. */
+  readonly endpointUrl?: string;
+}
+
+export interface Aws {
+  readonly dynamodb: DynamoDBClient;
+  readonly sqs: SQSClient;
+  readonly cloudformation: CloudFormationClient;
+  readonly lambda: LambdaClient;
+  destroy(): void;
+}
+
+/** Which call an error came from, as IAM names it: `dynamodb` and `GetItem`. */
+export interface Call {
+  readonly service: "DynamoDB" | "SQS" | "CloudFormation" | "Lambda";
+  readonly action: string;
+}
+const calls = new WeakMap<object, Call>();
+
+export function callOf(error: object): Call | undefined {
+  return calls.get(error);
+}
+
+export function createAws(options: AwsOptions, local?: LocalRun): Aws {
+  // The SDK's chain of credential sources, SSO and roles included, starts from this variable.
+  if (options.profile !== undefined && local === undefined) process.env["AWS_PROFILE"] = options.profile;
+  const shared = { ...common, ...(local ? localAccess(local) : access(options)) };
+  const at = (endpoint: string | undefined) => (endpoint === undefined ? {} : { endpoint });
+  const dynamodb = new DynamoDBClient({ ...shared, ...at(local?.endpoints.dynamodb) });
+  // Queue URLs carry the host that made them; the configured endpoint is the one that is reached.
+  const sqs = new SQSClient({ ...shared, ...at(local?.endpoints.sqs), useQueueUrlAsEndpoint: false });
+  const cloudformation = new CloudFormationClient(shared);
+  const lambda = new LambdaClient(shared);
+  remember(dynamodb, "DynamoDB");
+  remember(sqs, "SQS");
+  remember(cloudformation, "CloudFormation");
+  remember(lambda, "Lambda");
+  const clients = [dynamodb, sqs, cloudformation, lambda];
+  return {
+    dynamodb,
+    sqs,
+    cloudformation,
+    lambda,
+    destroy: () => {
+      for (const client of clients) client.destroy();
+    },
+  };
+}
+
+const ignore = (): void => undefined;
+const common = {
+  // The SDK would explain itself over many lines; what matters arrives as an error.
+  logger: { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore },
+  maxAttempts: 4,
+  requestHandler: { connectionTimeout: 3000, requestTimeout: 15_000, throwOnRequestTimeout: true },
+};
+
+function access({ region, endpointUrl }: AwsOptions) {
+  return {
+    ...(region === undefined ? {} : { region }),
+    ...(endpointUrl === undefined ? {} : { endpoint: endpointUrl }),
+  };
+}
+
+/** Local servers take any credentials. */
+function localAccess({ region }: LocalRun) {
+  return { region, credentials: { accessKeyId: "local", secretAccessKey: "local" } };
+}
+
+type Client = Pick<DynamoDBClient | SQSClient | CloudFormationClient | LambdaClient, "middlewareStack">;
+
+function remember(client: Client, service: Call["service"]): void {
+  const stack = client.middlewareStack as DynamoDBClient["middlewareStack"];
+  stack.add(
+    (next, context) => async (args) => {
+      try {
+        return await next(args);
+      } catch (error) {
+        const action = String(context["commandName"] ?? "").replace(/Command$/, "");
+        if (typeof error === "object" && error !== null) calls.set(error, { service, action });
+        throw error;
+      }
+    },
+    { step: "initialize", name: "rememberCall", priority: "high" },
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * Sends dead letters back into the queue with fresh attempts. The table is written first, then the message is sent, then
+ * the letter removed: whatever dies in between, nothing is lost, and no rollout runs twice.
+ *
+ * A rollout of a named run is known by its key, so sending its message twice does no harm. A message without a run is a
+ * new rollout each time it is sent: its old item keeps the mark that it is being sent again, and where that mark stands
+ * already, only a person can say whether the message went out.
+ */
+import {
+  type Letter,
+  type LetterQueue,
+  removeLetter,
+  sendAgain,
+} from "../../functions/adapters/queue/letters.ts";
+import type { Clock, Random } from "../../functions/core/clock.ts";
+import type { Rollout } from "../../functions/core/message.ts";
+import { transition } from "../../functions/core/persist.ts";
+import type { Log, RolloutStore } from "../../functions/core/ports.ts";
+import { isOpen, type RolloutItem } from "../../functions/core/rollout-item.ts";
+import { firstSeen, type NextItem } from "../../functions/core/transitions.ts";
+import type { Fleet } from "../deployment.ts";
+import { rolloutOf } from "./letter.ts";
+
+/**
+ * `sent` back in the queue; `ended` it had ended meanwhile, and the letter is removed; `open` an episode of it is open,
+ * the letter stays; `unsure` an earlier redrive may have sent it, the letter stays.
+ */
+export type Redriven = "sent" | "ended" | "open" | "unsure";
+
+export interface RedrivePorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly rollouts: RolloutStore;
+  readonly queue: LetterQueue;
+  readonly letters: LetterQueue;
+  readonly fleet: Fleet;
+  /** Send also what an earlier redrive may have sent. */
+  readonly evenIfUnsure: boolean;
+}
+
+export async function redrive(ports: RedrivePorts, letter: Letter): Promise<Redriven> {
+  const rollout = rolloutOf(letter);
+  const verdict = rollout ? await readied(ports, rollout) : "send";
+  if (verdict === "open" || verdict === "unsure") return verdict;
+  if (verdict === "send") await sendAgain(ports.queue, letter);
+  await removeLetter(ports.letters, letter);
+  return verdict === "send" ? "sent" : "ended";
+}
+
+type Verdict = "send" | Exclude<Redriven, "sent">;
+
+/** Brings the rollout's item to where its message may be sent again. */
+async function readied(ports: RedrivePorts, rollout: Rollout): Promise<Verdict> {
+  let item = await ports.rollouts.read(ports.fleet.name, rollout.key);
+  for (;;) {
+    const step = rollout.run === undefined ? stepOfMessage(ports, rollout, item) : stepOfRun(ports, item);
+    if (typeof step === "string") return step;
+    const moved = await transition(ports, item, step);
+    if (moved.moved) return "send";
+    // Somebody else was first: look at what stands there now.
+    item = moved.found;
+  }
+}
+
+function stepOfRun({ clock }: RedrivePorts, item: RolloutItem | undefined): Verdict | NextItem {
+  if (!item) return "send";
+  if (item.state === "ended" || item.state === "unknown") return "ended";
+  if (item.state !== "dead") return "send";
+  const { letter: _, ...rest } = item;
+  return { ...rest, state: "waiting", attempts: 0, changed_at: clock.now() };
+}
+
+/** The mark: `waiting`, and its letter sent. Nothing else writes the two together. */
+function stepOfMessage(
+  { clock, fleet, evenIfUnsure }: RedrivePorts,
+  rollout: Rollout,
+  item: RolloutItem | undefined,
+): Verdict | NextItem {
+  const now = clock.now();
+  const left = item ?? firstSeen(rollout, { fleet: fleet.name, engine: fleet.engine }, now);
+  if (left.state === "ended" || left.state === "unknown") return "ended";
+  if (item && isOpen(item)) return "open";
+  if (left.state === "waiting" && left.letter === "sent") return evenIfUnsure ? "send" : "unsure";
+  return { ...left, state: "waiting", attempts: 0, letter: "sent", changed_at: now };
+}

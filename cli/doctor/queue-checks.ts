@@ -1,0 +1,62 @@
+/** A fleet's queues, and how they hang together. */
+import { GetQueueAttributesCommand } from "@aws-sdk/client-sqs";
+import type { Deployment, Fleet } from "../deployment.ts";
+import { type Check, type CheckPorts, failed, ok } from "./finding.ts";
+
+export function fleetChecks({ deployment }: CheckPorts, fleet: Fleet): Check[] {
+  return [
+    { name: `queue ${fleet.name}`, run: async () => await queue(deployment, fleet) },
+    { name: `dead letters ${fleet.name}`, run: async () => await deadLetters(deployment, fleet) },
+  ];
+}
+
+/** Fewer deliveries, and waiting for a busy engine would make dead letters. */
+const LEAST_RECEIVES = 100;
+
+async function attributesOf({ aws }: Deployment, queueUrl: string): Promise<Record<string, string>> {
+  const { Attributes = {} } = await aws.sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["All"] }),
+  );
+  return Attributes as Record<string, string>;
+}
+
+async function queue(deployment: Deployment, { queueUrl, deadLetterQueueUrl }: Fleet) {
+  const attributes = await attributesOf(deployment, queueUrl);
+  const { deadLetterTargetArn: target, maxReceiveCount: receives } = policyOf(attributes["RedrivePolicy"]);
+  const { QueueArn: deadArn } = await attributesOf(deployment, deadLetterQueueUrl);
+  if (target === undefined)
+    return failed(
+      "expected a redrive policy, found none: deploy again, or a message that nobody can handle comes back for ever",
+    );
+  if (target !== deadArn)
+    return failed(`expected dead letters to go to ${deadArn}, found ${target}: deploy again`);
+  if (Number(receives) < LEAST_RECEIVES)
+    return failed(
+      `expected maxReceiveCount of at least ${LEAST_RECEIVES}, since waiting counts as receiving, found ${receives}: raise it in the settings`,
+    );
+  const { ApproximateNumberOfMessages: waiting = "0", VisibilityTimeout: visibility = "?" } = attributes;
+  return ok(`${waiting} messages wait, visibility ${visibility} s, dead letters after ${receives} receives`);
+}
+
+function policyOf(json: string | undefined): {
+  deadLetterTargetArn?: string;
+  maxReceiveCount?: string | number;
+} {
+  try {
+    return JSON.parse(json ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+async function deadLetters(deployment: Deployment, { deadLetterQueueUrl }: Fleet) {
+  const { ApproximateNumberOfMessages: held = "0", MessageRetentionPeriod: seconds = "0" } =
+    await attributesOf(deployment, deadLetterQueueUrl);
+  const days = Number(seconds) / 86_400;
+  if (days < 4)
+    return failed(
+      `expected them kept for 4 days at least, found ${days}: raise messageRetentionDays in the settings`,
+    );
+  const note = held === "0" ? "none" : `${held}: look at them with sortie dead list`;
+  return ok(`${note}; kept for ${days} days`);
+}

@@ -1,0 +1,75 @@
+/** An engine's wanted and seen state, in words. */
+import type { Desired, Observed } from "../functions/core/engine-state.ts";
+import { printable, span } from "./format.ts";
+import type { Io } from "./io.ts";
+import { labelledTable } from "./tables.ts";
+
+export interface EngineSeen {
+  readonly engine: string;
+  readonly desired: Desired | undefined;
+  readonly unreadable: string | undefined;
+  readonly observed: Observed | undefined;
+}
+
+export function wishText(engine: string, desired: Desired): string {
+  const what =
+    desired.state === "stopped"
+      ? "stopped"
+      : `running${desired.restart ? " after a restart" : ""}, with config ${desired.hash.slice(0, 12)}`;
+  return `Engine ${engine} is wanted ${what} (generation ${desired.generation}).\n`;
+}
+
+export function engineText(seen: EngineSeen, io: Pick<Io, "style" | "columns" | "now">): string {
+  const { engine, observed } = seen;
+  const rows = [
+    ["wanted", wanted(seen, io.now())],
+    ...(observed ? observedRows(observed, io.now()) : []),
+  ] as [string, string][];
+  const table = labelledTable(
+    rows.map(([label, text]) => [label, printable(text)] as const),
+    io.style,
+    io.columns,
+  );
+  const notYet = observed
+    ? []
+    : ["The lifecycle function has not looked at it yet: it does so at its next tick."];
+  const alarms = observed?.alarms ?? [];
+  const shown = alarms.map(({ code, since, text }) =>
+    io.style("yellow", `Alarm ${code}, for ${span(io.now() - since)}: ${printable(text)}`),
+  );
+  return `${[io.style("bold", `Engine ${engine}`), table, ...notYet, ...shown].join("\n")}\n`;
+}
+
+function wanted({ desired, unreadable }: EngineSeen, now: number): string {
+  if (unreadable) return `unreadable: ${unreadable}`;
+  if (!desired) return "nothing: Sortie only watches it";
+  const by = desired.set_by ? ` by ${desired.set_by}` : "";
+  const config = desired.state === "running" ? `, config ${desired.hash.slice(0, 12)}` : "";
+  return `${desired.state}${config} (generation ${desired.generation}, set ${span(now - desired.set_at)} ago${by})`;
+}
+
+function observedRows(observed: Observed, now: number): [string, string][] {
+  const { unreachable, last_failure: failure, call_error: call } = observed;
+  const step = observed.global_step === null ? "" : `, step ${observed.global_step}`;
+  return [
+    [
+      "seen",
+      `${observed.status}${step}, for ${span(now - observed.since)}; looked ${span(now - observed.looked_at)} ago`,
+    ],
+    ...(observed.detail ? [["in its words", observed.detail] as [string, string]] : []),
+    ["this tick", `${observed.step.kind}: ${observed.step.reason}`],
+    ...(unreachable
+      ? [
+          [
+            "unreachable",
+            `for ${span(now - unreachable.since)}, ${unreachable.count} looks: ${unreachable.detail}`,
+          ] as [string, string],
+        ]
+      : []),
+    ...(observed.failures > 0 ? [["failed starts", String(observed.failures)] as [string, string]] : []),
+    ...(failure
+      ? [["last failure", `${span(now - failure.at)} ago: ${failure.text}`] as [string, string]]
+      : []),
+    ...(call ? [["last call", call.text] as [string, string]] : []),
+  ];
+}

@@ -1,0 +1,80 @@
+/** Follows an engine until what is wanted holds, or cannot be had. */
+import type { Desired, EngineStateStore, Observed } from "../functions/core/engine-state.ts";
+import { Interrupted } from "./failures.ts";
+import { span } from "./format.ts";
+import type { Io } from "./io.ts";
+import { LiveLine } from "./watch.ts";
+
+export interface Followed {
+  readonly held: boolean;
+  readonly why: string;
+}
+
+/** The table is asked so often; the engine moves at ticks, of which there is one a minute. */
+const LOOK_MS = 2000;
+
+export async function follow(
+  { store, io }: { store: EngineStateStore; io: Pick<Io, "now" | "pause" | "progress" | "interrupted"> },
+  wanted: { engine: string; desired: Desired; timeoutMs: number | undefined },
+): Promise<Followed> {
+  const began = io.now();
+  const stop = io.interrupted();
+  const line = new LiveLine(io);
+  try {
+    for (;;) {
+      const [{ desired: now }, observed] = await Promise.all([
+        store.readDesired(wanted.engine),
+        store.readObserved(wanted.engine),
+      ]);
+      const verdict = verdictOf(wanted.desired, now, observed);
+      if (verdict) return verdict;
+      line.show(wordsFor(wanted.desired, observed), ` (${span(io.now() - began)})`);
+      if (wanted.timeoutMs !== undefined && io.now() - began >= wanted.timeoutMs)
+        return {
+          held: false,
+          why: `not there after ${span(io.now() - began)}; it goes on without anybody waiting`,
+        };
+      await io.pause(LOOK_MS, stop);
+      if (stop.aborted) throw new Interrupted("stopped waiting; what was asked for stays wanted");
+    }
+  } finally {
+    line.end();
+  }
+}
+
+/** Undefined while it may still come. */
+export function verdictOf(
+  wanted: Desired,
+  now: Desired | undefined,
+  observed: Observed | undefined,
+): Followed | undefined {
+  if (now && now.generation > wanted.generation)
+    return { held: false, why: `somebody wants something else meanwhile (generation ${now.generation})` };
+  if (!observed || observed.generation !== wanted.generation) return undefined;
+  if (observed.unreachable) return undefined;
+  return wanted.state === "stopped" ? stopped(observed) : running(wanted, observed);
+}
+
+function stopped({ status, step }: Observed): Followed | undefined {
+  return status === "ENGINE.OFFLINE" && step.kind === "none" ? { held: true, why: "stopped" } : undefined;
+}
+
+function running(wanted: Desired & { state: "running" }, observed: Observed): Followed | undefined {
+  const alarm = observed.alarms.find(({ code }) => code === "gave-up");
+  if (alarm) return { held: false, why: alarm.text };
+  if (observed.finished) return { held: false, why: "the training has run its last step" };
+  if (wanted.restart !== undefined && observed.restarted !== wanted.restart) return undefined;
+  if (!/^ENGINE\.(ROLLING|ROLLING_POST)$/.test(observed.status) || observed.step.kind !== "none")
+    return undefined;
+  const other = observed.alarms.find(({ code }) => code === "config-differs");
+  if (other) return { held: false, why: `${other.text} (sortie engine restart)` };
+  return { held: true, why: `running, ${observed.status}, step ${observed.global_step ?? "–"}` };
+}
+
+function wordsFor(wanted: Desired, observed: Observed | undefined): string {
+  if (!observed || observed.generation !== wanted.generation)
+    return "waiting for the next tick of the lifecycle function";
+  const failed = observed.failures > 0 ? `, ${observed.failures} failed starts` : "";
+  const seen = observed.unreachable ? `cannot be reached (${observed.unreachable.detail})` : observed.status;
+  return `${seen}${failed}: ${observed.step.reason}`;
+}

@@ -1,0 +1,148 @@
+/** `sortie engine`: what somebody wants of an engine; the lifecycle function makes it so. */
+import { randomUUID } from "node:crypto";
+import { type Command, Option } from "commander";
+import type { TableOptions } from "../functions/adapters/table/client.ts";
+import { createEngineStateStore, setDesired, type Wish } from "../functions/adapters/table/engine-state.ts";
+import type { Desired } from "../functions/core/engine-state.ts";
+import { SettingsError } from "../functions/core/errors.ts";
+import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
+import { readConfig } from "./engine-config.ts";
+import { engineText, wishText } from "./engine-text.ts";
+import { follow } from "./engine-wait.ts";
+import { CommandFailure } from "./failures.ts";
+import { type Io, printJson } from "./io.ts";
+import { duration } from "./options.ts";
+import { userName } from "./pause.ts";
+
+interface EngineOptions extends CommonOptions {
+  readonly engine: string;
+  readonly config?: string;
+  readonly wait?: boolean;
+  readonly timeout?: number;
+}
+
+const HELP = `
+What is asked for is written down, and the lifecycle function makes it so at its next ticks, one safe step each, and keeps
+it so. --wait follows it, and exits with 1 where it cannot be had.
+
+Examples:
+  $ sortie engine status
+  $ sortie engine start --config train.yaml --wait
+  $ sortie engine restart --wait --timeout 30m
+  $ sortie engine stop`;
+
+export function registerEngine(program: Command, io: Io): void {
+  const engine = program
+    .command("engine")
+    .description("Starts, stops and shows a training engine.")
+    .addHelpText("after", HELP);
+  const sub = (name: string, description: string, work: Work) => {
+    const command = engine
+      .command(name)
+      .description(description)
+      .option("--engine <name>", "the engine's name in the settings", "main");
+    return addCommonOptions(command)
+      .addHelpText("after", HELP)
+      .action(async (options: EngineOptions) => await onTable(command, options, io, work));
+  };
+  const setting = (name: string, description: string, wish: WishFor) =>
+    sub(name, description, async (table, options) => await set(table, options, io, wish))
+      .option("--wait", "follow it until it holds")
+      .addOption(
+        new Option("--timeout <span>", "give up waiting after this: 90s, 30m, 2h").argParser(duration),
+      );
+  sub(
+    "status",
+    "Shows what is wanted of the engine, and what it does.",
+    async (table, options) => await status(table, options, io),
+  );
+  setting("start", "Wants the engine running with a training config.", wishToStart).requiredOption(
+    "--config <file>",
+    "the training config, YAML; - reads standard input",
+  );
+  setting("stop", "Wants the engine stopped.", async () => ({ state: "stopped" }));
+  setting("restart", "Wants the engine stopped, and started again.", wishToRestart).option(
+    "--config <file>",
+    "another training config than before",
+  );
+}
+
+type Work = (table: TableOptions, options: EngineOptions) => Promise<void>;
+type WishFor = (table: TableOptions, options: EngineOptions, io: Io) => Promise<Wish>;
+
+async function onTable(command: Command, options: EngineOptions, io: Io, work: Work): Promise<void> {
+  await withDeployment(command, options, async (deployment) => {
+    if (!deployment.tableAlone)
+      refuseStranger(
+        options.engine,
+        (await deployment.fleets()).map(({ engine }) => engine),
+        io,
+      );
+    await work(await deployment.table(), options);
+  });
+}
+
+/** The outputs name engines by their fleets only: one without a fleet may exist. */
+function refuseStranger(engine: string, known: readonly string[], io: Io): void {
+  if (known.includes(engine)) return;
+  io.err(
+    `sortie: no fleet works on an engine ${JSON.stringify(engine)} (${[...new Set(known)].join(", ")} is there)\n`,
+  );
+}
+
+async function status(table: TableOptions, { engine, json }: EngineOptions, io: Io): Promise<void> {
+  const store = createEngineStateStore(table);
+  const [{ desired, unreadable }, observed] = await Promise.all([
+    store.readDesired(engine),
+    store.readObserved(engine),
+  ]);
+  const seen = { engine, desired, unreadable, observed };
+  if (json)
+    printJson(io, {
+      engine,
+      desired: desired ?? null,
+      unreadable: unreadable ?? null,
+      observed: observed ?? null,
+    });
+  else io.out(engineText(seen, io));
+}
+
+async function set(table: TableOptions, options: EngineOptions, io: Io, wishFor: WishFor): Promise<void> {
+  const { engine, json, wait, timeout } = options;
+  const wish = await wishFor(table, options, io);
+  const desired = await asked(table, engine, wish, io.now());
+  if (!json) io.out(wishText(engine, desired));
+  if (!wait) {
+    if (json) printJson(io, { engine, desired, held: null });
+    return;
+  }
+  const store = createEngineStateStore(table);
+  const outcome = await follow({ store, io }, { engine, desired, timeoutMs: timeout });
+  if (json) printJson(io, { engine, desired, ...outcome });
+  else if (outcome.held) io.out(`Engine ${engine}: ${outcome.why}.\n`);
+  if (!outcome.held) throw new CommandFailure(`engine ${engine}: ${outcome.why}`);
+}
+
+async function asked(table: TableOptions, engine: string, wish: Wish, now: number): Promise<Desired> {
+  try {
+    return await setDesired(table, engine, wish, { now, name: userName() });
+  } catch (error) {
+    if (error instanceof SettingsError) throw new CommandFailure(error.message, error);
+    throw error;
+  }
+}
+
+async function wishToStart(_: TableOptions, { config }: EngineOptions, io: Io): Promise<Wish> {
+  return { state: "running", config: await readConfig(config ?? "-", io) };
+}
+
+async function wishToRestart(table: TableOptions, { engine, config }: EngineOptions, io: Io): Promise<Wish> {
+  const restart = randomUUID();
+  if (config !== undefined) return { state: "running", config: await readConfig(config, io), restart };
+  const { desired } = await createEngineStateStore(table).readDesired(engine);
+  if (desired?.state === "running") return { state: "running", config: desired.config, restart };
+  const found = desired ? "it wanted stopped" : "nothing wanted of it";
+  throw new CommandFailure(
+    `expected engine ${engine} to be wanted running, found ${found}: give its training config with --config`,
+  );
+}

@@ -1,0 +1,143 @@
+/** `sortie episodes`: rollouts that changed last, or whose episodes are open. */
+import { type Command, Option } from "commander";
+import type { TableOptions } from "../functions/adapters/table/client.ts";
+import { createLifecycleStore } from "../functions/adapters/table/lifecycle.ts";
+import { recentRollouts, type ShownRollout } from "../functions/adapters/table/look-up.ts";
+import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
+import { isOpen, type OpenRolloutItem, rolloutStates } from "../functions/core/rollout-item.ts";
+import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
+import type { Deployment } from "./deployment.ts";
+import { figure, NOTHING, printable, span } from "./format.ts";
+import { type Io, printJson } from "./io.ts";
+import { duration, whole } from "./options.ts";
+import { listTable } from "./tables.ts";
+
+interface EpisodesOptions extends CommonOptions {
+  readonly fleet?: string;
+  readonly open?: boolean;
+  readonly state?: string;
+  readonly task?: string;
+  readonly since: number;
+  readonly limit: number;
+}
+
+const HELP = `
+Examples:
+  $ sortie episodes --open
+  $ sortie episodes --state dead --since 1d
+  $ sortie episodes --task gsm8k-17 --json | jq '.[].key'`;
+
+const DEFAULT_SINCE = "2h";
+
+export function registerEpisodes(program: Command, io: Io): void {
+  const command = program
+    .command("episodes")
+    .description("Lists rollouts by their last change, newest first, or those whose episode is open.")
+    .option("--fleet <name>", "only this fleet")
+    .addOption(
+      new Option("--open", "those that hold an episode of the engine now, oldest first").conflicts("state"),
+    )
+    .addOption(new Option("--state <state>", "only those in this state").choices(rolloutStates))
+    .option("--task <id>", "only those of this task")
+    .addOption(
+      new Option("--since <span>", "changed within this span: 90s, 30m, 2h, 7d")
+        .argParser(duration)
+        .default(duration(DEFAULT_SINCE), DEFAULT_SINCE),
+    )
+    .option("--limit <n>", "so many at most", whole(1), 50);
+  addCommonOptions(command)
+    .addHelpText("after", HELP)
+    .action(async (options: EpisodesOptions) => await listEpisodes(command, options, io));
+}
+
+async function listEpisodes(command: Command, options: EpisodesOptions, io: Io): Promise<void> {
+  const text = await withDeployment(command, options, async (deployment) => {
+    const fleets = await deployment.fleetNames(options.fleet);
+    const table = await deployment.table();
+    if (options.open) return shownOpen(await openItems(deployment, table, fleets, options), options, io);
+    return shownRecent(await recent(table, fleets, options, io), options, io);
+  });
+  if (typeof text === "string") io.out(text);
+  else printJson(io, text);
+}
+
+async function recent(
+  table: TableOptions,
+  fleets: readonly string[],
+  { since, limit, state, task }: EpisodesOptions,
+  io: Io,
+): Promise<ShownRollout[]> {
+  const wanted = { since: io.now() - since, limit, state, task };
+  const found = await Promise.all(fleets.map(async (fleet) => await recentRollouts(table, fleet, wanted)));
+  return found
+    .flat()
+    .sort((a, b) => b.changed_at - a.changed_at)
+    .slice(0, limit);
+}
+
+function shownRecent(
+  rollouts: readonly ShownRollout[],
+  { json, since }: EpisodesOptions,
+  io: Io,
+): string | object {
+  if (json) return rollouts;
+  if (rollouts.length === 0) return `No such rollout has changed in the last ${span(since)}.\n`;
+  const rows = rollouts.map((rollout) => {
+    const last = rollout.history.at(-1);
+    const reward = typeof last?.reward === "number" ? figure(last.reward) : NOTHING;
+    const ago = span(io.now() - rollout.changed_at);
+    return [
+      printable(rollout.key),
+      rollout.state,
+      last?.reason ?? NOTHING,
+      reward,
+      String(rollout.history.length),
+      ago,
+    ];
+  });
+  return `${listTable(["rollout", "state", "last attempt", "reward", "tries", "changed, ago"], rows, io.style)}\n`;
+}
+
+async function openItems(
+  deployment: Deployment,
+  table: TableOptions,
+  fleets: readonly string[],
+  { task, limit }: EpisodesOptions,
+): Promise<OpenRolloutItem[]> {
+  const engines = await enginesOf(deployment, fleets);
+  const store = createLifecycleStore({ ...table, snapshotTtlDays: 1 });
+  const open = (await Promise.all(engines.map(async (engine) => await store.openRollouts(engine)))).flat();
+  const rollouts = createRolloutStore({ ...table, ttlDays: 1 });
+  const items = await Promise.all(
+    open
+      .filter(({ fleet }) => fleets.includes(fleet))
+      .slice(0, task === undefined ? limit : open.length)
+      .map(async ({ fleet, key }) => await rollouts.read(fleet, key)),
+  );
+  return items
+    .filter((item) => item !== undefined)
+    .filter((item) => isOpen(item))
+    .filter((item) => task === undefined || item.task_id === task)
+    .sort((a, b) => a.attempt.claimed_at - b.attempt.claimed_at)
+    .slice(0, limit);
+}
+
+/** Where only the table is known, a fleet's engine has the default's name. */
+async function enginesOf(deployment: Deployment, fleets: readonly string[]): Promise<string[]> {
+  if (deployment.tableAlone) return ["main"];
+  const known = (await deployment.fleets()).filter(({ name }) => fleets.includes(name));
+  return [...new Set(known.map(({ engine }) => engine))];
+}
+
+function shownOpen(items: readonly OpenRolloutItem[], { json }: EpisodesOptions, io: Io): string | object {
+  if (json) return items;
+  if (items.length === 0) return "No episode is open.\n";
+  const rows = items.map(({ key, state, attempt, tries }) => {
+    const left = attempt.expires_at - io.now();
+    const expires = left > 0 ? `in ${span(left)}` : `${span(-left)} ago`;
+    const step = attempt.global_step === null ? NOTHING : String(attempt.global_step);
+    const age = span(io.now() - attempt.claimed_at);
+    return [printable(key), state, printable(attempt.episode), step, String(tries), age, expires];
+  });
+  return `${listTable(["rollout", "state", "episode", "step", "try", "claimed, ago", "expires"], rows, io.style)}\n`;
+}

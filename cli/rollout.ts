@@ -1,0 +1,56 @@
+/** `sortie rollout`: the whole history of one rollout. */
+import type { Command } from "commander";
+import type { TableOptions } from "../functions/adapters/table/client.ts";
+import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
+import type { RolloutItem } from "../functions/core/rollout-item.ts";
+import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
+import { CommandFailure } from "./failures.ts";
+import { type Io, printJson } from "./io.ts";
+import { rolloutText } from "./rollout-text.ts";
+
+interface RolloutOptions extends CommonOptions {
+  readonly fleet?: string;
+}
+
+const HELP = `
+A key is run/<run>/<train or eval>/<repeat>/<task_id>, or message/<SQS message id> for a message that names no run; the
+functions' logs and sortie episodes show it.
+
+Examples:
+  $ sortie rollout run/monday/train/0/gsm8k-17
+  $ sortie rollout run/monday/train/0/gsm8k-17 --json | jq .history`;
+
+export function registerRollout(program: Command, io: Io): void {
+  const command = program
+    .command("rollout")
+    .description("Prints the whole history of one rollout.")
+    .argument("<key>", "the rollout's key")
+    .option("--fleet <name>", "the fleet; else all are asked");
+  addCommonOptions(command)
+    .addHelpText("after", HELP)
+    .action(async (key: string, options: RolloutOptions) => await showRollout(command, key, options, io));
+}
+
+async function showRollout(command: Command, given: string, options: RolloutOptions, io: Io): Promise<void> {
+  // As it stands in the table, where somebody may have copied it.
+  const [, fromTable, rest] = /^ROLLOUT#([^#]+)#(.+)$/s.exec(given) ?? [];
+  const key = rest ?? given;
+  const found = await withDeployment(command, options, async (deployment) => {
+    const fleets = await deployment.fleetNames(options.fleet ?? fromTable);
+    return await readIn(await deployment.table(), fleets, key);
+  });
+  const [item] = found;
+  if (!item)
+    throw new CommandFailure(
+      `expected a rollout ${JSON.stringify(key)}, found none: check the key (sortie episodes lists them); a rollout that ` +
+        "is still in the queue has none, since it is written down when an episode is claimed for it",
+    );
+  if (options.json) printJson(io, found.length === 1 ? item : found);
+  else io.out(found.map((one) => rolloutText(one, io)).join("\n"));
+}
+
+async function readIn(table: TableOptions, fleets: readonly string[], key: string): Promise<RolloutItem[]> {
+  const store = createRolloutStore({ ...table, ttlDays: 1 });
+  const items = await Promise.all(fleets.map(async (fleet) => await store.read(fleet, key)));
+  return items.filter((item) => item !== undefined);
+}

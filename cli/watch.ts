@@ -1,0 +1,56 @@
+/** Frames of text, each in the place of the one before; one after another where there is no terminal. */
+import type { Io } from "./io.ts";
+
+const HOME = "\u001b[H";
+const CLEAR_ALL = "\u001b[2J";
+const CLEAR_TO_END_OF_LINE = "\u001b[K";
+const CLEAR_BELOW = "\u001b[J";
+
+export class Frames {
+  readonly #io: Pick<Io, "out" | "outIsTerminal">;
+  #drawn = 0;
+
+  constructor(io: Pick<Io, "out" | "outIsTerminal">) {
+    this.#io = io;
+  }
+
+  draw(text: string): void {
+    const { out, outIsTerminal } = this.#io;
+    const first = this.#drawn === 0;
+    this.#drawn += 1;
+    if (!outIsTerminal) {
+      out(first ? text : `\n${text}`);
+      return;
+    }
+    // Drawn over, not cleared first: it does not flicker.
+    const lines = text.replaceAll("\n", `${CLEAR_TO_END_OF_LINE}\n`);
+    out(`${first ? CLEAR_ALL : ""}${HOME}${lines}${CLEAR_BELOW}`);
+  }
+}
+
+/** One line that is written again and again on a terminal, and once for each change elsewhere. */
+export class LiveLine {
+  readonly #stream: Io["progress"];
+  #shown = "";
+
+  constructor({ progress }: Pick<Io, "progress">) {
+    this.#stream = progress;
+  }
+
+  /** `ticking` is what changes with time alone: only a terminal sees it. */
+  show(text: string, ticking = ""): void {
+    if (this.#stream.isTTY)
+      this.#stream.write(`\r${cut(`${text}${ticking}`, this.#stream.columns)}${CLEAR_TO_END_OF_LINE}`);
+    else if (text !== this.#shown) this.#stream.write(`${text}\n`);
+    this.#shown = text;
+  }
+
+  /** Leaves the last line standing. */
+  end(): void {
+    if (this.#stream.isTTY && this.#shown !== "") this.#stream.write("\n");
+  }
+}
+
+function cut(text: string, columns = 80): string {
+  return text.length < columns ? text : `${text.slice(0, columns - 2)}…`;
+}

@@ -1,0 +1,113 @@
+/** How the functions reach an engine, and what a proxy in front of it wants to see. */
+import { X509Certificate } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import * as z from "zod";
+import { arnOf, matching } from "./schema-parts.ts";
+
+export const engineUrl = z
+  .url({ protocol: /^https?$/, error: "expected a URL such as http://10.0.0.7:10086" })
+  .refine((url) => !URL.canParse(url) || new URL(url).username === "", {
+    error: "expected a URL without a user name or password, which everybody could read in the template",
+  });
+
+const file = "expected the path of a file with certificates (PEM)";
+
+export const engineShape = {
+  url: engineUrl,
+  /**
+   * The secret in Secrets Manager that holds the proxy's token: the bare text, or JSON with the key `token`. Its whole ARN,
+   * with the six characters that AWS puts after the name.
+   */
+  tokenSecretArn: arnOf(
+    "secretsmanager",
+    /secret:\S+-[A-Za-z0-9]{6}/,
+    "secret:engine-token-AbCdEf",
+  ).optional(),
+  /** The key of one's own that the secret is encrypted with; none for AWS's. */
+  tokenSecretKeyArn: arnOf("kms", /key\/[\w-]+/, "key/0123abcd-01ab-01ab-01ab-0123456789ab").optional(),
+  /** The header that carries the token. Default: `x-sortie-token`. */
+  header: matching(
+    /^[A-Za-z0-9-]{1,64}$/,
+    "expected a header's name: letters, digits and hyphens",
+  ).optional(),
+  /** Certificates of authorities that the functions trust beside the public ones: a PEM file, by its path. */
+  caCertificateFile: z.string({ error: file }).min(1, { error: file }).optional(),
+} as const;
+
+export const engineSchema = z.strictObject(engineShape, { error: 'expected {"url": "http://…"}' });
+
+/** The settings of one engine. Keys are described at `engineShape`. */
+export type EngineSettings = z.infer<typeof engineSchema>;
+/** The same without the address. */
+export type EngineAccess = Omit<EngineSettings, "url">;
+
+export const DEFAULT_HEADER = "x-sortie-token";
+/** These mean something to HTTP itself, or the clients set them. */
+const reservedHeaders = new Set(["accept", "connection", "content-length", "content-type", "host"]);
+
+/** One text per fault of several keys together, without the engine's name. */
+export function engineFaults(engine: EngineSettings): string[] {
+  return [...tokenFaults(engine), ...headerFaults(engine), ...certificateFaults(engine)];
+}
+
+function tokenFaults({ url, tokenSecretArn, tokenSecretKeyArn, header }: EngineSettings): string[] {
+  const faults: string[] = [];
+  if (tokenSecretArn === undefined) {
+    if (header !== undefined)
+      faults.push("header: this is the header of a token, and there is none: add tokenSecretArn");
+    if (tokenSecretKeyArn !== undefined)
+      faults.push("tokenSecretKeyArn: this is the key of a secret, and there is none: add tokenSecretArn");
+  } else if (url.startsWith("http:"))
+    faults.push(
+      `url: expected https, because a token in plain text can be read on the way, found ${JSON.stringify(url)}`,
+    );
+  return faults;
+}
+
+function headerFaults({ header }: EngineSettings): string[] {
+  const name = header?.toLowerCase() ?? "";
+  if (name === "authorization")
+    return [
+      "header: authorization carries the key of an episode in each model call, which goes through the same proxy, so a " +
+        `token there would never arrive: take another header, such as ${DEFAULT_HEADER}, and let the proxy check that one`,
+    ];
+  return reservedHeaders.has(name)
+    ? [`header: ${name} belongs to HTTP itself: take another header, such as ${DEFAULT_HEADER}`]
+    : [];
+}
+
+function certificateFaults({ url, caCertificateFile }: EngineSettings): string[] {
+  if (caCertificateFile === undefined) return [];
+  const path = resolve(caCertificateFile);
+  if (!existsSync(path))
+    return [`caCertificateFile: expected a file at ${path}, found none: correct the path`];
+  const faults = pemFaults(readFileSync(path, "utf8")).map((fault) => `caCertificateFile: ${fault}`);
+  if (url.startsWith("http:"))
+    faults.push(
+      `url: expected https, because caCertificateFile is for TLS alone, found ${JSON.stringify(url)}`,
+    );
+  return faults;
+}
+
+/** What goes into a function's bundle must be certificates, and nothing secret. */
+function pemFaults(pem: string): string[] {
+  if (pem.includes("PRIVATE KEY"))
+    return ["expected certificates alone, found a private key: take the key out of the file"];
+  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (certificates.length === 0)
+    return [
+      "expected at least one certificate in PEM (BEGIN CERTIFICATE), found none: convert it with openssl x509",
+    ];
+  return certificates.flatMap((text, index) => certificateFault(text, index + 1));
+}
+
+function certificateFault(text: string, number: number): string[] {
+  try {
+    const { validTo, subject } = new X509Certificate(text);
+    if (Date.parse(validTo) > Date.now()) return [];
+    return [`certificate ${number} (${subject}) expired on ${validTo}: ask for a new one`];
+  } catch {
+    return [`certificate ${number} cannot be read: expected base64 between its BEGIN and END lines`];
+  }
+}
