@@ -46,6 +46,8 @@ export const snapshotSchema = z.object({
   pool: poolInformationSchema.nullable(),
   /** What was left out of `pool` because the item would have been too large. */
   reduced: z.array(z.string()).default([]),
+  /** Open rollouts of dead invocations that the sweep could not settle yet, over all fleets. */
+  overdue: z.number().default(0),
   /** What the reconciler finds wrong with the engine: a code and words. */
   alarms: z.array(z.object({ code: z.string(), text: z.string() })).default([]),
   /** Train rewards that the engine took and its pool has not shown yet. */

@@ -77,6 +77,7 @@ export async function takeSnapshot(
     status,
     pool,
     reduced: [],
+    overdue: [...overdue.values()].reduce((sum, count) => sum + count, 0),
     ...unconfirmed,
     alarms: (await ports.observed().catch(() => undefined))?.alarms ?? [],
     fleets: Object.fromEntries(fleets),

@@ -5,14 +5,22 @@ import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.t
 import type { EngineHandle } from "../engine/start.ts";
 import { Accounting } from "../job/accounting.ts";
 import type { TormentedSystem } from "./fleet.ts";
+import type { Patience } from "./patience.ts";
 import type { Pushes } from "./pushes.ts";
 import type { ChaosOptions } from "./run.ts";
 
 const LOOK_MS = 500;
 
+interface DrainParts {
+  readonly tormented: TormentedSystem;
+  readonly engine: EngineHandle;
+  readonly pushes: Pushes;
+  readonly patience: Patience;
+}
+
 /** Every rollout is final, no episode is claimed, and the queue is empty; or the time is over. */
 export async function settledWithin(
-  { tormented, engine, pushes }: { tormented: TormentedSystem; engine: EngineHandle; pushes: Pushes },
+  { tormented, engine, pushes, patience }: DrainParts,
   { seed, stop, onLook }: ChaosOptions,
   phase: "faults" | "drain",
   ms: number,
@@ -33,6 +41,7 @@ export async function settledWithin(
       (await isEmpty(tormented))
     )
       return;
+    if (phase === "drain") await patience.end(tormented);
     await delay(LOOK_MS);
   }
 }

@@ -1,5 +1,5 @@
 /** `npm run chaos`: exit code 0 when all six statements held in every run, else 1. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./fleet.ts";
@@ -24,7 +24,7 @@ const assemblyDir = join(directory, "assembly");
 const outcomes: ChaosOutcome[] = [];
 try {
   const many = options.rollouts > 100;
-  await assemble(assemblyDir, { maxEpisodes: many ? 60 : 30, episodesPerInvocation: many ? 8 : 5, throttle });
+  await assemble(assemblyDir, { maxEpisodes: many ? 48 : 30, episodesPerInvocation: many ? 6 : 5, throttle });
   for (const seed of options.seed) {
     if (stop.signal.aborted) break;
     outcomes.push(await run(seed));
@@ -52,6 +52,10 @@ async function run(seed: number): Promise<ChaosOutcome> {
     onLook: progress(),
   });
   process.stdout.write(`${renderOutcome(outcome)}\n`);
+  if (!isSound(outcome)) {
+    const ledger = outcome.evidence.ledger.map((entry) => JSON.stringify(entry)).join("\n");
+    await writeFile(join(directory, `ledger-${seed}.jsonl`), ledger);
+  }
   return outcome;
 }
 

@@ -98,7 +98,7 @@ export function makePlan({ seed, rollouts, minutes, kinds }: PlanOptions): Plan 
       });
   // Each kind has its own draw even where it is left out, so that a run with fewer kinds keeps the others' places.
   const kills = killPoints
-    .flatMap((point) => Array.from({ length: share(100, 1) }, () => point))
+    .flatMap((point) => Array.from({ length: share(250, 1) }, () => point))
     .map((what) => ({ what, nth: integer(random, 1, Math.ceil(rollouts * 0.8)) }))
     .filter(({ what }) => wanted.has(`kill-${what}`));
   const sweepKills = Array.from({ length: share(100, 1) }, () => ({

@@ -49,10 +49,11 @@ export class FaultProxy {
   readonly #interceptors: readonly Interceptor[];
   readonly #agent = new Agent({ keepAlive: true, timeout: 4000 });
   #server: Server | undefined;
-  #port = 0;
+  #port: number;
 
   /** `upstream` is the server's address, also one that is not known yet. */
-  constructor(upstream: string | Promise<string>, interceptors: readonly Interceptor[]) {
+  constructor(upstream: string | Promise<string>, interceptors: readonly Interceptor[], port = 0) {
+    this.#port = port;
     this.#upstream = Promise.resolve(upstream);
     this.#interceptors = interceptors;
   }

@@ -39,6 +39,8 @@ const ALWAYS = 0.02;
 const TWICE = 0.04;
 const LATE = 0.08;
 const INVALID = 0.01;
+/** Messages. */
+const SHUFFLE_SPAN = 16;
 
 export function makePushes({ seed, run, rollouts, repeats, kinds }: PushOptions, tally: Tally): Pushes {
   const wanted = new Set(kinds);
@@ -95,9 +97,10 @@ function lateness(wanted: ReadonlySet<FaultKind>, random: () => number): number 
   return late && wanted.has("queue-late") ? seconds : 0;
 }
 
+/** As far out of order as many senders at once would make it; the repeats of a task stay near each other. */
 function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return items
-    .map((item) => [random(), item] as const)
+    .map((item, index) => [index + random() * SHUFFLE_SPAN, item] as const)
     .toSorted(([a], [b]) => a - b)
     .map(([, item]) => item);
 }

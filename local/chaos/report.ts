@@ -1,5 +1,6 @@
 /** What a chaos run came to, for people. */
 import Table from "cli-table3";
+import type { Check } from "./check/evidence.ts";
 import { historyOf } from "./history.ts";
 import { faultKinds } from "./kinds.ts";
 import type { ChaosOutcome } from "./run.ts";
@@ -7,9 +8,12 @@ import type { ChaosOutcome } from "./run.ts";
 const MOST_HISTORIES = 3;
 
 export function renderOutcome(outcome: ChaosOutcome): string {
-  return [faultTable(outcome), checkTable(outcome), ...closingLines(outcome), ...violations(outcome)].join(
-    "\n",
-  );
+  return [
+    faultTable(outcome),
+    checkTable(outcome.checks),
+    ...closingLines(outcome),
+    ...violations(outcome),
+  ].join("\n");
 }
 
 export function isSound({ checks }: ChaosOutcome): boolean {
@@ -23,7 +27,7 @@ function faultTable({ faults, seed }: ChaosOutcome): string {
   return table.toString();
 }
 
-function checkTable({ checks }: ChaosOutcome): string {
+export function checkTable(checks: readonly Check[]): string {
   const table = new Table({ head: ["", "must hold", "violations", "counted"], style: plain });
   for (const { number, title, counts, violations: found } of checks)
     table.push([number, title, { content: found.length, hAlign: "right" }, countsOf(counts)]);

@@ -14,7 +14,8 @@ import { type LogLine, readItems, readLetters, readLog, trippedWindows } from ".
 import { type Interceptors, scale, startTormented, type TormentedSystem } from "./fleet.ts";
 import { Killer } from "./killer.ts";
 import { type FaultKind, Tally } from "./kinds.ts";
-import { makePlan, type Plan } from "./plan.ts";
+import { Patience } from "./patience.ts";
+import { busyMs, makePlan, type Plan } from "./plan.ts";
 import { makePushes, type Pushes } from "./pushes.ts";
 import { Saboteur } from "./saboteur.ts";
 import { sendPushes } from "./send.ts";
@@ -70,14 +71,15 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   let killer: Killer | undefined;
   let tormented: TormentedSystem | undefined;
   const redeliver = (receipt: string) => void (tormented && makeVisible(tormented, receipt));
+  const patience = new Patience();
   const saboteur = new Saboteur({ plan, tally, killer: () => killer, redeliver });
   try {
     tormented = await startTormented(
       { assemblyDir: options.assemblyDir, logFile, engineUrl: engine.url },
-      interceptorsOf(options, saboteur),
+      interceptorsOf(options, saboteur, patience),
     );
     killer = new Killer(tormented);
-    const parts = { tormented, engine, saboteur, killer, tally, plan, pushes };
+    const parts = { tormented, engine, saboteur, patience, killer, tally, plan, pushes };
     const drainMs = await torment(parts, options);
     const evidence = await collect(parts, options);
     await tormented.close();
@@ -93,6 +95,7 @@ interface Parts {
   readonly tormented: TormentedSystem;
   readonly engine: EngineHandle;
   readonly saboteur: Saboteur;
+  readonly patience: Patience;
   readonly killer: Killer;
   readonly tally: Tally;
   readonly plan: Plan;
@@ -108,7 +111,7 @@ async function torment(parts: Parts, options: ChaosOptions): Promise<number> {
   const end = () => over.abort();
   options.stop?.addEventListener("abort", end, { once: true });
   const timed = injectTimed(plan.timed, { ...options, ...tormented, ...parts }, over.signal);
-  await settledWithin(parts, options, "faults", options.minutes * 60_000);
+  await settledWithin(parts, options, "faults", faultMs(options));
   over.abort();
   saboteur.stop();
   await timed;
@@ -180,11 +183,16 @@ async function startStandIn(
   });
 }
 
-function interceptorsOf({ breaks = {} }: ChaosOptions, saboteur: Saboteur): Interceptors {
+/** A little longer than the plan: what has found nothing to strike by then is not injected. */
+function faultMs({ rollouts, minutes }: ChaosOptions): number {
+  return Math.min(minutes * 60_000, busyMs(rollouts, minutes) * 1.2);
+}
+
+function interceptorsOf({ breaks = {} }: ChaosOptions, saboteur: Saboteur, patience: Patience): Interceptors {
   return {
     engine: [saboteur.engine, ...(breaks.engine ?? [])],
     table: [saboteur.table, ...(breaks.table ?? [])],
-    queue: [saboteur.queue, ...(breaks.queue ?? [])],
+    queue: [saboteur.queue, patience.interceptor, ...(breaks.queue ?? [])],
   };
 }
 
