@@ -33,7 +33,7 @@ export function readOptions(argv: readonly string[]): MainOptions {
       "--throttle <ratio>",
       "tasks in a batch, as a multiple of those that it needs; 0 for no limit",
       ratio,
-      1.5,
+      0,
     )
     .addHelpText("after", `\nKinds of faults:\n${kinds.join("\n")}`)
     .showHelpAfterError()

@@ -1,126 +1,122 @@
+/** `docs/state.md` knows every item, attribute, index and access of the code, and nothing else. */
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createAdmissionStore } from "../../functions/adapters/table/admission.ts";
-import { fromAttributes, type Key } from "../../functions/adapters/table/client.ts";
-import { getAttributes } from "../../functions/adapters/table/conditional-put.ts";
-import { createEngineStateStore, setDesired } from "../../functions/adapters/table/engine-state.ts";
-import { createGateStore } from "../../functions/adapters/table/gate.ts";
-import { createInvocationStore } from "../../functions/adapters/table/invocations.ts";
-import { createLeaseStore, tickLease } from "../../functions/adapters/table/lease.ts";
-import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
-import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
-import { createUsageStore } from "../../functions/adapters/table/usage.ts";
 import { fleetAdmissionSchema } from "../../functions/core/admission-item.ts";
-import { keepBudget, type Spend } from "../../functions/core/budget.ts";
-import { alarmsOf } from "../../functions/core/engine-alarms.ts";
-import {
-  type Desired,
-  desiredSchema,
-  lifecycleDefaults,
-  observedSchema,
-  type WantedRunning,
-} from "../../functions/core/engine-state.ts";
-import type { GateState } from "../../functions/core/gate.ts";
-import { type LeaseRecord, leaseSchema } from "../../functions/core/lease.ts";
-import type { Invocation } from "../../functions/core/ports.ts";
+import { desiredSchema, observedSchema } from "../../functions/core/engine-state.ts";
+import { leaseSchema } from "../../functions/core/lease.ts";
 import { rolloutItemSchema, rolloutStates } from "../../functions/core/rollout-item.ts";
 import { snapshotSchema } from "../../functions/core/snapshot.ts";
-import { ALL_TIME, estimateUsd, type Usage } from "../../functions/core/spend.ts";
 import { SETTLED_MS } from "../../functions/core/take-snapshot.ts";
-import { fleetTotalsSchema, rewardDeviation, rewardMean } from "../../functions/core/totals.ts";
-import { createTables, startTableServer, type TableServer } from "../../local/table-server.ts";
+import { fleetTotalsSchema } from "../../functions/core/totals.ts";
 import { stateTable } from "../functions/adapters/table/servers.ts";
-import { FakeClock } from "../support/fake-clock.ts";
+import { page, quoted, tableAfter } from "./state-page.ts";
 
-const page = readFileSync(new URL("../../docs/state.md", import.meta.url), "utf8");
+const folder = new URL("../../functions/adapters/table/", import.meta.url);
+const adapters = readdirSync(folder).map((name) => ({
+  name,
+  code: readFileSync(new URL(name, folder), "utf8"),
+}));
 
-type Example = Key & Record<string, unknown>;
-const examples = (kind: string): Example[] =>
-  [...page.matchAll(new RegExp(`\`\`\`json ${kind}\n(.*?)\`\`\``, "gs"))].map(([, json = ""]) =>
-    JSON.parse(json),
-  );
-
-/** The table holds the agent's result as text. */
-function withResultDecoded(example: Example): object {
-  const attempt = example["attempt"] as { result: string } | undefined;
-  return attempt ? { ...example, attempt: { ...attempt, result: JSON.parse(attempt.result) } } : example;
+/** Names of items' attributes; what stands inside of a record is the user's. */
+function attributesOf(schema: z.ZodType): string[] {
+  const names = new Set<string>();
+  const visit = (part: unknown): void => {
+    if (typeof part !== "object" || part === null) return;
+    for (const name of Object.keys((part as { properties?: object }).properties ?? {})) names.add(name);
+    for (const value of Object.values(part)) visit(value);
+  };
+  visit(z.toJSONSchema(schema, { unrepresentable: "any" }));
+  return [...names];
 }
 
-const TABLE = "state";
-let server: TableServer;
+describe("items", () => {
+  const rows = tableAfter("## Items");
+  /** The constant part of a sort key: `SNAPSHOT#` for `SNAPSHOT#<at>`. */
+  const constant = (key: string) => key.replace(/<.*|\$\{.*/, "");
 
-beforeAll(async () => {
-  server = await startTableServer();
-  const keys = [
-    { AttributeName: "pk", KeyType: "HASH" as const },
-    { AttributeName: "sk", KeyType: "RANGE" as const },
-  ];
-  const attributes = keys.map(({ AttributeName }) => ({ AttributeName, AttributeType: "S" as const }));
-  await createTables(server, [{ name: TABLE, keys, attributes, indexes: [] }]);
-});
-afterAll(async () => await server.close());
+  test("the page lists the sort keys that the code writes, and no other", () => {
+    const inCode = adapters.flatMap(({ code }) =>
+      [...code.matchAll(/\bsk: ["`]([^"`]+)["`]/g)].map(([, key = ""]) => constant(key)),
+    );
+    const onPage = rows.map(([, , sk = ""]) => constant(quoted(sk)[0] ?? ""));
+    // The usage of all time is under the same constant part as a day's.
+    expect(new Set(onPage.filter((key) => key !== "USAGE#TOTAL"))).toEqual(new Set(inCode));
+    expect(onPage).toContain("USAGE#TOTAL");
+  });
 
-const options = () => ({ client: server.client, table: TABLE, ttlDays: 30, snapshotTtlDays: 30 });
-
-async function written(key: Key): Promise<Record<string, unknown> | undefined> {
-  const found = await getAttributes(options(), key);
-  return found && fromAttributes(found);
-}
-
-describe("each example is what the code writes, attribute by attribute", () => {
-  test("rollouts, open and ended", async () => {
-    const rollouts = examples("rollout");
-    expect(rollouts.map(({ state }) => state)).toEqual(["reporting", "ended"]);
-    for (const example of rollouts) {
-      await createRolloutStore(options()).move(
-        undefined,
-        rolloutItemSchema.parse(withResultDecoded(example)),
-      );
-      expect(await written(example)).toEqual(example);
+  test("each item of the list has its section", () => {
+    for (const [item = ""] of rows) {
+      const anchor = /\(#(.+)\)/.exec(item)?.[1] ?? "";
+      expect(page.toLowerCase()).toContain(`\n### ${anchor.replaceAll("-", " ")}\n`);
     }
   });
 
-  test("an invocation", async () => {
-    const [example] = examples("invocation");
-    const { id, fleet, alive_at, silent_at, ends_at } = example as unknown as Invocation;
-    await createInvocationStore(options()).alive({ id, fleet, alive_at, silent_at, ends_at });
-    expect(await written({ pk: `INVOCATION#${id}`, sk: "INVOCATION" })).toEqual(example);
-  });
-
-  test("a fleet's totals", async () => {
-    const [example] = examples("totals");
-    await createLifecycleStore(options()).writeTotals("main", undefined, fleetTotalsSchema.parse(example));
-    expect(await written({ pk: "FLEET#main", sk: "TOTALS" })).toEqual(example);
-  });
-
-  test("a gate that has tripped and is paused", async () => {
-    const gates = createGateStore(options());
-    const [example] = examples("gate");
-    const { tripped_at, probe_at, paused } = example as unknown as GateState;
-    await gates.fail("main", "agent-error");
-    await gates.trip("main", tripped_at ?? 0, probe_at ?? 0);
-    await gates.setPaused("main", paused);
-    expect(await written({ pk: "FLEET#main", sk: "GATE" })).toEqual(example);
-  });
-
-  test("a snapshot, as the latest and by time", async () => {
-    const [example] = examples("snapshot");
-    const snapshot = snapshotSchema.parse(example);
-    await createLifecycleStore(options()).writeSnapshot(snapshot);
-    expect(await written({ pk: "ENGINE#main", sk: "LATEST" })).toEqual(example);
-    expect(await written({ pk: "ENGINE#main", sk: `SNAPSHOT#${snapshot.at}` })).toEqual({
-      ...example,
-      sk: `SNAPSHOT#${snapshot.at}`,
-      expires_ttl: Math.floor(Date.parse(snapshot.at) / 1000) + 30 * 86_400,
-    });
+  test.each([
+    ["rollout", rolloutItemSchema],
+    ["totals", fleetTotalsSchema],
+    ["admission", fleetAdmissionSchema],
+    ["desired state", desiredSchema],
+    ["observed state", observedSchema],
+    ["lease", leaseSchema],
+    // The pool is in the engine's own words.
+    ["snapshot", snapshotSchema.omit({ pool: true })],
+  ])("every attribute of the %s is on the page", (_, schema) => {
+    const names = attributesOf(schema);
+    expect(names.length).toBeGreaterThan(2);
+    expect(names.filter((name) => !new RegExp(`["\`.]${name}[\\\\"\`]`).test(page))).toEqual([]);
   });
 });
 
-test("the example's mean and deviation are those of its totals", () => {
-  const fleet = snapshotSchema.parse(examples("snapshot")[0]).fleets["main"];
-  expect(fleet?.reward_mean).toBe(fleet && rewardMean(fleet.totals));
-  expect(fleet?.reward_deviation).toBeCloseTo((fleet && rewardDeviation(fleet.totals)) ?? Number.NaN, 4);
+describe("indexes", () => {
+  test("keys and attributes are those of the table", () => {
+    const rows = tableAfter("## Indexes").map(([index = "", partition = "", sort = "", , shows = ""]) => ({
+      name: quoted(index)[0],
+      keys: [quoted(partition)[0], quoted(sort)[0]],
+      shows: quoted(shows),
+    }));
+    const table = stateTable.indexes.map(({ IndexName, KeySchema, Projection }) => ({
+      name: IndexName,
+      keys: KeySchema.map(({ AttributeName }) => AttributeName),
+      shows: Projection.NonKeyAttributes,
+    }));
+    expect(rows).toEqual(table);
+  });
+});
+
+describe("who reads and writes what", () => {
+  const rows = tableAfter("## Who reads and writes what").map(([, , code = ""]) => quoted(code));
+  const paths = rows.flat().filter((name) => name.includes("/"));
+  const named = rows.flat().filter((name) => !name.includes("/"));
+  const sources = paths
+    .map((path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8"))
+    .join("\n");
+
+  test("each function and method that is named is there", () => {
+    const words = named.flatMap((name) => name.match(/\w+/g) ?? []);
+    expect(words.length).toBeGreaterThan(30);
+    for (const word of words) expect(sources).toMatch(new RegExp(`\\b${word}\\b`));
+  });
+
+  test("each store, and each function that sends a command by itself, is named", () => {
+    const exported = adapters.flatMap(({ code }) =>
+      [...code.matchAll(/export (?:async )?function ((?:create\w+Store|set|read|recent)\w*)\(/g)].map(
+        ([, name = ""]) => name,
+      ),
+    );
+    expect(exported.length).toBeGreaterThan(10);
+    const known = new Set(named.map((name) => name.replace(/\(.*/, "")));
+    expect(exported.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test("nothing scans the table, as the page says", () => {
+    expect(page).toContain("Nothing scans the table.");
+    for (const { code } of adapters) expect(code).not.toMatch(/ScanCommand|paginateScan/);
+  });
+});
+
+test("the totals stay behind the clock for as long as the page says", () => {
+  expect(page.replaceAll("\n", " ")).toContain(`\`as_of\` stays ${SETTLED_MS / 1000} s behind the clock`);
 });
 
 test("the diagram knows each state of a rollout, and no other", () => {
@@ -130,17 +126,4 @@ test("the diagram knows each state of a rollout, and no other", () => {
     to,
   ]);
   expect([...new Set(names)].filter((name) => name !== "[*]").toSorted()).toEqual(rolloutStates.toSorted());
-});
-
-test("every function and file that the page names is there", () => {
-  const files = [...page.matchAll(/`(functions\/[\w/.-]+\.ts)`/g)].map(([, path = ""]) => path);
-  const sources = files
-    .map((path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8"))
-    .join("\n");
-  const calls = [...page.matchAll(/`(?:\w+\(\))?\.?(\w+)`(?=[^\n]*\|$)/gm)].map(([, name = ""]) => name);
-  const named = calls.filter((name) =>
-    /^(create|read|write|open|changed|conditional|move)\w*[A-Z]\w*$|^move$/.test(name),
-  );
-  expect(named.length).toBeGreaterThan(8);
-  for (const name of named) expect(sources).toMatch(new RegExp(`\\b${name}\\b`));
 });

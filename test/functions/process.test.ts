@@ -83,7 +83,7 @@ describe("a process that is killed while its agent works", () => {
     const lambda = start(house);
     const invoked = lambda.invoke(await house.receive());
     await house.until(() => house.engine.summary().modelCalls === 1);
-    expect(await house.sweep()).toEqual({ settled: 0, unsettled: 0, orphans: 0, confirmed: 0 });
+    expect(await house.sweep()).toMatchObject({ settled: 0, unsettled: 0, orphans: 0, confirmed: 0 });
     expect(house.engine.summary()).toMatchObject({ aborts: 0, open: 1 });
     lambda.kill();
     await invoked;

@@ -18,5 +18,12 @@ export const deviations = {
   "config-with-start": "a config is sent right before each start, and only then",
   "stop-null": "an older engine's null for an answer to a stop is no failure",
   "training-ended": "a training that has run its last step is not started again",
+  "policy-always-sent":
+    "each claim names its task in a policy, which limits nothing where no throttle is set",
+  "eval-name": "the policy of an eval claim names sortie:eval:<task id>, which takes no place in the batch",
+  "unreadable-pool":
+    "a pool that cannot be read lets nobody of a throttled fleet in, where it is an empty one",
+  "fleet-wide-throttle":
+    "admission is one item of the fleet, written on its version, not a process's memory under a lock",
 } as const satisfies Record<string, string>;
 export type Deviation = keyof typeof deviations;

@@ -1,0 +1,180 @@
+/** Each example of `docs/state.md` is what the code writes, attribute by attribute. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAdmissionStore } from "../../functions/adapters/table/admission.ts";
+import { fromAttributes, type Key } from "../../functions/adapters/table/client.ts";
+import { getAttributes } from "../../functions/adapters/table/conditional-put.ts";
+import { createEngineStateStore, setDesired } from "../../functions/adapters/table/engine-state.ts";
+import { createGateStore } from "../../functions/adapters/table/gate.ts";
+import { createInvocationStore } from "../../functions/adapters/table/invocations.ts";
+import { createLeaseStore, tickLease } from "../../functions/adapters/table/lease.ts";
+import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
+import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
+import { createUsageStore } from "../../functions/adapters/table/usage.ts";
+import { fleetAdmissionSchema } from "../../functions/core/admission-item.ts";
+import { keepBudget } from "../../functions/core/budget.ts";
+import { alarmsOf } from "../../functions/core/engine-alarms.ts";
+import { lifecycleDefaults, observedSchema } from "../../functions/core/engine-state.ts";
+import type { GateState } from "../../functions/core/gate.ts";
+import { leaseSchema } from "../../functions/core/lease.ts";
+import type { Invocation } from "../../functions/core/ports.ts";
+import { rolloutItemSchema } from "../../functions/core/rollout-item.ts";
+import { snapshotSchema } from "../../functions/core/snapshot.ts";
+import { ALL_TIME, estimateUsd, type Usage } from "../../functions/core/spend.ts";
+import { SETTLED_MS } from "../../functions/core/take-snapshot.ts";
+import { fleetTotalsSchema, rewardDeviation, rewardMean } from "../../functions/core/totals.ts";
+import { createTables, startTableServer, type TableServer } from "../../local/table-server.ts";
+import { stateTable } from "../functions/adapters/table/servers.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { type Example, example, examples } from "./state-page.ts";
+
+let server: TableServer;
+beforeAll(async () => {
+  server = await startTableServer();
+  await createTables(server, [stateTable]);
+});
+afterAll(async () => await server.close());
+
+const options = () => ({ client: server.client, table: stateTable.name, ttlDays: 30, snapshotTtlDays: 30 });
+
+async function written({ pk, sk }: Key): Promise<Record<string, unknown> | undefined> {
+  const found = await getAttributes(options(), { pk, sk });
+  return found && fromAttributes(found);
+}
+
+/** The table holds the agent's result as text. */
+function withResultDecoded(rollout: Example): object {
+  const attempt = rollout["attempt"] as { result: string } | undefined;
+  return attempt ? { ...rollout, attempt: { ...attempt, result: JSON.parse(attempt.result) } } : rollout;
+}
+
+describe("items of rollouts and fleets", () => {
+  test("rollouts, open and ended", async () => {
+    const rollouts = examples("rollout");
+    expect(rollouts.map(({ state }) => state)).toEqual(["reporting", "ended"]);
+    for (const rollout of rollouts) {
+      const item = rolloutItemSchema.parse(withResultDecoded(rollout));
+      await createRolloutStore(options()).move(undefined, item);
+      expect(await written(rollout)).toEqual(rollout);
+    }
+  });
+
+  test("an invocation", async () => {
+    const shown = example("invocation");
+    const { id, fleet, alive_at, silent_at, ends_at } = shown as unknown as Invocation;
+    await createInvocationStore(options()).alive({ id, fleet, alive_at, silent_at, ends_at });
+    expect(await written({ pk: `INVOCATION#${id}`, sk: "INVOCATION" })).toEqual(shown);
+  });
+
+  test("a fleet's totals", async () => {
+    const shown = example("totals");
+    await createLifecycleStore(options()).writeTotals("main", undefined, fleetTotalsSchema.parse(shown));
+    expect(await written({ pk: "FLEET#main", sk: "TOTALS" })).toEqual(shown);
+  });
+
+  test("a gate that has tripped and is paused by a person, and one that its budget paused", async () => {
+    const gates = createGateStore(options());
+    const [byPerson, byBudget] = examples("gate");
+    const { tripped_at, probe_at, paused } = byPerson as unknown as GateState;
+    await gates.fail("main", "agent-error");
+    await gates.trip("main", tripped_at ?? 0, probe_at ?? 0);
+    await gates.setPaused("main", paused);
+    expect(await written({ pk: "FLEET#main", sk: "GATE" })).toEqual(byPerson);
+
+    const clock = new FakeClock((byBudget as unknown as GateState).paused?.at);
+    const ports = { clock, gates, usage: createUsageStore(options()), log: () => undefined };
+    const spend = { usd_today: 20.04, usd_total: 90, budget_usd_per_day: 20, budget_exceeded: true };
+    await keepBudget(ports, "code", spend, await gates.read("code"));
+    expect(await written({ pk: "FLEET#code", sk: "GATE" })).toEqual(byBudget);
+  });
+
+  test("a fleet's admissions", async () => {
+    const shown = example("admission");
+    await createAdmissionStore(options()).write("math", undefined, fleetAdmissionSchema.parse(shown));
+    expect(await written({ pk: "FLEET#math", sk: "ADMISSION" })).toEqual(shown);
+  });
+
+  test("a fleet's usage of a day and in all", async () => {
+    const [day, all] = examples("usage") as unknown as [Usage, Usage];
+    const before: Usage = {
+      gb_seconds: all.gb_seconds - day.gb_seconds,
+      invocations: all.invocations - day.invocations,
+      deliveries: all.deliveries - day.deliveries,
+    };
+    const usage = createUsageStore(options());
+    await usage.add("main", "2026-05-03", before);
+    await usage.add("main", "2026-05-04", day);
+    expect(await written({ pk: "FLEET#main", sk: "USAGE#2026-05-04" })).toEqual(day);
+    expect(await written({ pk: "FLEET#main", sk: `USAGE#${ALL_TIME}` })).toEqual(all);
+  });
+});
+
+describe("items of engines", () => {
+  test("a desired state, the second generation", async () => {
+    const shown = example("desired");
+    const { config, restart, set_at, set_by } = shown as Record<string, unknown>;
+    await setDesired(options(), "main", { state: "stopped" }, { now: 0 });
+    const wish = { state: "running", config: String(config), restart: String(restart) } as const;
+    await setDesired(options(), "main", wish, { now: Number(set_at), name: String(set_by) });
+    expect(await written({ pk: "ENGINE#main", sk: "DESIRED" })).toEqual(shown);
+  });
+
+  test("an observed state, whose alarm follows from it once another config is wanted", async () => {
+    const shown = example("observed");
+    const observed = observedSchema.parse(shown);
+    await createEngineStateStore(options()).writeObserved("main", undefined, observed);
+    expect(await written({ pk: "ENGINE#main", sk: "OBSERVED" })).toEqual(shown);
+
+    const wanted = {
+      v: 1,
+      state: "running",
+      config: "x: 1",
+      hash: "other",
+      generation: 3,
+      set_at: 0,
+    } as const;
+    expect(alarmsOf(observed, wanted, lifecycleDefaults)).toEqual(shown["alarms"]);
+    expect(observed.start?.hash).toBe(example("desired")["hash"]);
+  });
+
+  test("a lease", async () => {
+    const shown = example("lease");
+    await createLeaseStore(options()).write(tickLease("main"), undefined, leaseSchema.parse(shown));
+    expect(await written({ pk: "ENGINE#main", sk: "LEASE" })).toEqual(shown);
+  });
+
+  test("a snapshot, as the latest and by time", async () => {
+    const shown = example("snapshot");
+    const snapshot = snapshotSchema.parse(shown);
+    await createLifecycleStore(options()).writeSnapshot(snapshot);
+    expect(await written({ pk: "ENGINE#main", sk: "LATEST" })).toEqual(shown);
+    expect(await written({ pk: "ENGINE#main", sk: `SNAPSHOT#${snapshot.at}` })).toEqual({
+      ...shown,
+      sk: `SNAPSHOT#${snapshot.at}`,
+      expires_ttl: Math.floor(Date.parse(snapshot.at) / 1000) + 30 * 86_400,
+    });
+  });
+});
+
+describe("the snapshot's figures follow from the other examples", () => {
+  const snapshot = snapshotSchema.parse(example("snapshot"));
+  const fleet = snapshot.fleets["main"];
+  const totals = fleetTotalsSchema.parse(example("totals"));
+
+  test("its totals, their mean and their deviation", () => {
+    expect(fleet?.totals).toEqual(totals.totals);
+    expect(fleet?.reward_mean).toBe(rewardMean(totals.totals));
+    expect(fleet?.reward_deviation).toBeCloseTo(rewardDeviation(totals.totals) ?? Number.NaN, 4);
+  });
+
+  test("the time that the totals stay behind", () => {
+    expect(Date.parse(snapshot.at) - totals.as_of).toBe(SETTLED_MS);
+  });
+
+  test("what the usage costs", () => {
+    const [day, all] = examples("usage") as unknown as [Usage, Usage];
+    expect(fleet?.spend?.usd_today).toBeCloseTo(estimateUsd(day), 4);
+    expect(fleet?.spend?.usd_total).toBeCloseTo(estimateUsd(all), 4);
+    const ended = totals.totals.ended + totals.totals.eval_ended;
+    expect(fleet?.spend?.usd_per_ended).toBeCloseTo(estimateUsd(all) / ended, 6);
+  });
+});
