@@ -45,7 +45,7 @@ export const lifecycleVariables = {
   fleets: "SORTIE_FLEETS",
   snapshotTtlDays: "SORTIE_SNAPSHOT_TTL_DAYS",
   rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
-  /** Between two sweeps of one tick, while episodes are open; a tick makes two. */
+  /** Between two sweeps of one tick, while episodes are open; 0 makes one sweep a tick. */
   sweepIntervalSeconds: "SORTIE_SWEEP_INTERVAL_SECONDS",
   startAttempts: "SORTIE_START_ATTEMPTS",
   startPauseSeconds: "SORTIE_START_PAUSE_SECONDS",

@@ -3,6 +3,8 @@ import * as z from "zod";
 import { lifecycleDefaults } from "./core/engine-state.ts";
 import { SettingsError } from "./core/errors.ts";
 import type { FleetLimits } from "./core/ports.ts";
+import { HEARTBEAT_SECONDS } from "./core/signs-of-life.ts";
+import { SWEEP_INTERVAL_SECONDS } from "./core/tick.ts";
 import { lifecycleVariables, rolloutVariables } from "./environment-names.ts";
 
 const nonEmpty = z.string().min(1);
@@ -45,7 +47,7 @@ const rolloutSchema = z.object({
   rolloutTtlDays: positive,
   stragglerGraceSeconds: positive.optional(),
   throttle: json.pipe(throttle).optional(),
-  heartbeatSeconds: positive.default(60),
+  heartbeatSeconds: positive.default(HEARTBEAT_SECONDS),
 });
 export type RolloutEnvironment = z.infer<typeof rolloutSchema>;
 
@@ -66,7 +68,7 @@ const lifecycleSchema = z.object({
   fleets: json.pipe(fleets),
   snapshotTtlDays: positive,
   rolloutTtlDays: positive,
-  sweepIntervalSeconds: z.coerce.number().min(0).default(30),
+  sweepIntervalSeconds: z.coerce.number().min(0).default(SWEEP_INTERVAL_SECONDS),
   startAttempts: whole.min(1).default(lifecycleDefaults.startAttempts),
   startPauseSeconds: positive.default(lifecycleDefaults.startPauseSeconds),
   bootMinutes: positive.default(lifecycleDefaults.bootMinutes),

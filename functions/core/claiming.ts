@@ -1,7 +1,8 @@
 /** From a rollout to a claimed episode that the table knows of. */
-import type { AdmissionDesk } from "./admission-desk.ts";
+import type { AdmissionDesk, AdmissionTicket } from "./admission-desk.ts";
 import { type ClaimOutcome, claimEpisode, type Granted } from "./claim.ts";
 import { clientUuid } from "./client-uuid.ts";
+import type { Clock } from "./clock.ts";
 import { describeError } from "./errors.ts";
 import { evalName } from "./eval-name.ts";
 import type { Rollout } from "./message.ts";
@@ -31,18 +32,38 @@ export async function claimFor(
     throttle_policy: policyFor(rollout, limits),
   };
   const ticket = rollout.episodeType === "train" ? invocation.desk?.ticket(rollout.task.task_id) : undefined;
+  const turn = ticket && takeTurns(ticket, ports.clock);
   const claim = await claimEpisode(ports.engine, request, {
     clock: ports.clock,
     waitUntil: Math.min(ports.clock.now() + limits.claimWaitSeconds * 1000, latest),
-    admission: ticket && (() => ticket.ask()),
+    signal: turn?.over,
+    admission: turn?.ask,
     onUnclearClaim: () => findGrant(uuid, ports),
   });
   if (claim.kind === "waited-out") await ticket?.release();
   const tooLate = ports.clock.now() > latest + (limits.minEpisodeSeconds * 1000) / 2;
+  if (claim.kind === "waited-out" && claim.because === "stopped") return { ...claim, because: "throttled" };
   if (claim.kind !== "granted" || !tooLate) return claim;
   // The answer took so long that the agent could only fail.
   await giveBack(uuid, claim.grant.episode_uuid, ports);
   return { kind: "waited-out", because: "no-time", status: "", detail: "" };
+}
+
+/** A throttled rollout holds a place in its invocation that a sibling of an admitted task may be waiting for. */
+const THROTTLED_PATIENCE_MS = 30_000;
+
+/** Asks for admission, and ends the waiting once the rollout has been refused for too long. */
+function takeTurns(ticket: AdmissionTicket, clock: Clock) {
+  const over = new AbortController();
+  let since: number | undefined;
+  const ask = async () => {
+    const admission = await ticket.ask();
+    const now = clock.now();
+    since = admission.admitted ? undefined : (since ?? now);
+    if (since !== undefined && now - since >= THROTTLED_PATIENCE_MS) over.abort();
+    return admission;
+  };
+  return { over: over.signal, ask };
 }
 
 /** The engine does nothing with the numbers; `AdmissionDesk` is what keeps to them. */

@@ -35,6 +35,8 @@ export interface GateStore {
   trip(fleet: string, now: number, probeAt: number): Promise<void>;
   /** True for the one caller that may probe now; the next probe comes at `nextProbeAt`. */
   takeProbe(fleet: string, now: number, nextProbeAt: number): Promise<boolean>;
+  /** Undoes `takeProbe`, unless another one has been taken since. */
+  giveProbeBack(fleet: string, nextProbeAt: number, now: number): Promise<void>;
   reset(fleet: string): Promise<void>;
   setPaused(fleet: string, pause: Pause | undefined): Promise<void>;
 }
@@ -56,8 +58,14 @@ const neutral: ReadonlySet<Reason> = new Set([
   "invalid-message",
 ]);
 
+/** The one attempt that goes through an open circuit. */
+export interface Probe {
+  /** It came to no attempt, so somebody else may try at once. */
+  giveBack(): Promise<void>;
+}
+
 export type Passage =
-  | { open: true }
+  | { open: true; probe?: Probe }
   | { open: false; because: "paused" | "circuit-open"; seconds: number; detail: string };
 
 export class FleetGate {
@@ -80,7 +88,8 @@ export class FleetGate {
     if (paused) return { open: false, because: "paused", seconds: 60, detail: paused.why };
     if (tripped === undefined) return { open: true };
     const now = this.#ports.clock.now();
-    if (now >= probeAt && (await this.#takeProbe(now, probes))) return { open: true };
+    const probe = now >= probeAt ? await this.#takeProbe(now, probes) : undefined;
+    if (probe) return { open: true, probe };
     const seconds = Math.max(5, Math.ceil((probeAt - now) / 1000));
     return { open: false, because: "circuit-open", seconds, detail: `the last attempts failed: ${reason}` };
   }
@@ -130,11 +139,20 @@ export class FleetGate {
     });
   }
 
-  async #takeProbe(now: number, probes: number): Promise<boolean> {
-    const pause = Math.min(PROBE_MS * 2 ** (probes + 1), LONGEST_PROBE_MS);
-    const taken = await this.#ports.gates.takeProbe(this.#fleet, now, now + pause).catch(() => false);
-    this.#state = { ...this.#state, probe_at: now + pause };
-    return taken;
+  async #takeProbe(now: number, probes: number): Promise<Probe | undefined> {
+    const next = now + Math.min(PROBE_MS * 2 ** (probes + 1), LONGEST_PROBE_MS);
+    const { gates, log } = this.#ports;
+    const taken = await gates.takeProbe(this.#fleet, now, next).catch(() => false);
+    this.#state = { ...this.#state, probe_at: next };
+    if (!taken) return undefined;
+    return {
+      giveBack: async () => {
+        await gates
+          .giveProbeBack(this.#fleet, next, this.#ports.clock.now())
+          .catch((error) => log("warn", "probe not given back", { error: describeError(error, 300) }));
+        this.#readAt = Number.NEGATIVE_INFINITY;
+      },
+    };
   }
 
   async #refresh(): Promise<void> {

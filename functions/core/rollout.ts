@@ -51,7 +51,10 @@ export async function runRollout(
   if (!passage.open) return { done: false, delaySeconds: passage.seconds, because: passage.because };
   const attempt = attemptId(invocation.id, invocation.nextSerial());
   const claim = await claimFor(rollout, attempt, invocation, ports, limits);
-  if (claim.kind !== "granted") return waitedOut(claim, record, ports);
+  if (claim.kind !== "granted") {
+    await passage.probe?.giveBack();
+    return waitedOut(claim, record, ports);
+  }
 
   const open = await openAttempt(rollout, left, { attempt, claim, record }, invocation, ports, limits);
   if (!isOpen(open) || open.attempt.id !== attempt) return await conclude(open, record, ports, limits);

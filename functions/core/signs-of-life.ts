@@ -4,7 +4,7 @@ import { describeError } from "./errors.ts";
 import type { Invocation, InvocationStore, Log } from "./ports.ts";
 
 /** How often a living invocation says so, and after how much silence it counts as dead. */
-export const HEARTBEAT_SECONDS = 60;
+export const HEARTBEAT_SECONDS = 50;
 const SILENCE_FACTOR = 1.25;
 
 export async function isAlive(

@@ -22,6 +22,10 @@ export interface TickOptions {
   readonly sweepIntervalSeconds: number;
 }
 
+/** Between two sweeps of one tick. */
+export const SWEEP_INTERVAL_SECONDS = 20;
+/** The sweeps of a tick end before the next tick comes: only one runs at a time, and one that is refused is gone. */
+const TICK_MS = 55_000;
 /** How long one sweep may wait for the engine: the next one goes on where it stopped. */
 const SWEEP_PATIENCE_MS = 25_000;
 
@@ -41,22 +45,36 @@ async function sweepAndLook(
   options: TickOptions,
   began: number,
 ): Promise<Snapshot | undefined> {
-  const swept = await sweepOnce(ports, options);
+  const swept = await sweepOnce(ports, options, SWEEP_PATIENCE_MS);
   await part(ports, "budget", ports.budget);
   const snapshot = await part(ports, "snapshot", () =>
     takeSnapshot(ports.snapshot, options.engine, swept?.overdue ?? new Map()),
   );
-  // While episodes are open, sweep more often than the schedule ticks: a crash is settled within two minutes.
   const open = Object.values(snapshot?.fleets ?? {}).reduce((sum, fleet) => sum + fleet.open, 0);
-  if (open > 0 && options.sweepIntervalSeconds > 0) {
-    await ports.clock.sleep(Math.max(0, began + options.sweepIntervalSeconds * 1000 - ports.clock.now()));
-    await sweepOnce(ports, options);
-  }
+  if (open > 0 && options.sweepIntervalSeconds > 0) await sweepOn(ports, options, began);
   return snapshot;
 }
 
-async function sweepOnce(ports: TickPorts, options: TickOptions): Promise<Swept | undefined> {
-  const until = ports.clock.now() + SWEEP_PATIENCE_MS;
+/**
+ * While episodes are open, sweeps more often than the schedule ticks, so that a crash is settled within two minutes:
+ * 63 s of silence, 20 s until the next sweep, and some looks at the engine.
+ */
+async function sweepOn(ports: TickPorts, options: TickOptions, began: number): Promise<void> {
+  const interval = options.sweepIntervalSeconds * 1000;
+  for (let at = began + interval; at < began + TICK_MS; at += interval) {
+    await ports.clock.sleep(Math.max(0, at - ports.clock.now()));
+    const left = began + TICK_MS - ports.clock.now();
+    if (left <= 0) return;
+    await sweepOnce(ports, options, Math.min(left, SWEEP_PATIENCE_MS));
+  }
+}
+
+async function sweepOnce(
+  ports: TickPorts,
+  options: TickOptions,
+  patienceMs: number,
+): Promise<Swept | undefined> {
+  const until = ports.clock.now() + patienceMs;
   const swept = await part(ports, "sweep", () => sweep(ports.sweep, options.engine, until));
   const { overdue, ...counts } = swept ?? {};
   if (Object.values(counts).some((count) => count > 0)) ports.log("info", "swept", counts);

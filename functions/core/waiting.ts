@@ -10,15 +10,27 @@ const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {
   "no-episodes": 60,
   refused: 60,
   "engine-error": 120,
-  throttled: 300,
+  throttled: 60,
   "no-time": 5,
   stopped: 5,
 };
 
+/**
+ * SQS itself makes a dead letter of a message after `maxReceiveCount` (1,000) deliveries, and a deferral is one. So a
+ * message that has waited for hours comes back less often: 1,000 deliveries then last longer than the 14 days for which
+ * SQS keeps it.
+ */
+const PATIENT: readonly { readonly after: number; readonly seconds: number }[] = [
+  { after: 200, seconds: 1800 },
+  { after: 100, seconds: 900 },
+  { after: 40, seconds: 300 },
+];
+
 /** Grows with each delivery and is spread by a quarter either way, so that waiting messages do not come back at once. */
 export function waitInQueue(because: WaitedBecause, receiveCount: number, random: Random): number {
   const grown = 10 * 1.5 ** Math.min(receiveCount - 1, 20);
-  return spread(Math.min(grown, LONGEST_WAIT_SECONDS[because]), random);
+  const patient = PATIENT.find(({ after }) => receiveCount > after)?.seconds ?? 0;
+  return spread(Math.max(Math.min(grown, LONGEST_WAIT_SECONDS[because]), patient), random);
 }
 
 /** After a failed attempt: 2 s, 8 s, 32 s … up to five minutes. */

@@ -101,7 +101,8 @@ describe.skipIf(bin === undefined)(
 
     test("the README's send-message puts its task into the queue", { timeout }, async () => {
       const [code = ""] = blocks(readme, "sh").filter((block) => block.startsWith("aws sqs send-message"));
-      await shell(code);
+      // For SQS, version 1 of the AWS CLI takes no address from the environment.
+      await shell(`aws() { command aws --endpoint-url "$AWS_ENDPOINT_URL_SQS" "$@"; }\n${code}`);
       const [body = "", ...more] = await received();
       expect(more).toEqual([]);
       expect(decodeMessage(body, "m1").task).toMatchObject({ task_id: "t1", main_query: "What is 6 × 7?" });

@@ -74,7 +74,9 @@ describe("a table that does not answer", () => {
     expect(house.engine.summary()).toMatchObject({ counted: 1, open: 0 });
   });
 
-  test("until the function's time is up: the sweep settles the episode, and the rollout is tried again", async () => {
+  test("until the function's time is up: the sweep settles the episode, and the rollout is tried again", {
+    timeout: 30_000,
+  }, async () => {
     const at: Awaited<ReturnType<typeof behindLink>> = await behindLink(table, {
       agent: cutsOnce(() => at.link.takeAway()),
       limits: { heartbeatSeconds: 10 },

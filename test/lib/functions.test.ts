@@ -68,6 +68,11 @@ describe("functions", () => {
           budgetUsdPerDay: 2.5,
         },
       ]),
+      SORTIE_START_ATTEMPTS: "3",
+      SORTIE_START_PAUSE_SECONDS: "60",
+      SORTIE_BOOT_MINUTES: "30",
+      SORTIE_STALLED_MINUTES: "30",
+      SORTIE_RESTART_WHEN_STALLED: "false",
       SORTIE_SNAPSHOT_TTL_DAYS: "30",
       SORTIE_ROLLOUT_TTL_DAYS: "30",
     });

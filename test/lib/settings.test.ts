@@ -49,6 +49,11 @@ describe("defaults", () => {
         tracing: false,
         oldestMessageMinutes: 60,
         noEndedEpisodeMinutes: 30,
+        startAttempts: 3,
+        startPauseSeconds: 60,
+        bootMinutes: 30,
+        stalledMinutes: 30,
+        restartWhenStalled: false,
       },
       retiredFleets: [],
     });

@@ -35,6 +35,7 @@ describe("npm start", () => {
       attempts: 8,
       reward_mean: expect.any(Number),
       reward_mean_by_step: { 1: summary.reward_mean },
+      mix: { 1: { main: 2 } },
       global_step: 1,
       engine_ended: 8,
       engine_duplicate_ended: 0,

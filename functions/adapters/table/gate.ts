@@ -51,6 +51,11 @@ export function createGateStore(options: TableOptions): GateStore {
       const expression = "SET probe_at = :next ADD probes :one";
       return await unlessRefused(update(fleet, expression, values, "probe_at <= :now"));
     },
+    async giveProbeBack(fleet, nextProbeAt, now) {
+      const values = { ":next": nextProbeAt, ":now": now, ":minus": -1 };
+      const expression = "SET probe_at = :now ADD probes :minus";
+      await unlessRefused(update(fleet, expression, values, "probe_at = :next"));
+    },
     async reset(fleet) {
       await update(fleet, "REMOVE failures, tripped_at, probe_at, probes, last_reason", {});
     },

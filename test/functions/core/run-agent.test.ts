@@ -65,6 +65,7 @@ describe("an agent that returns", () => {
       kind: "output",
       output: { reward: 0.25, is_success: null, metadata: {}, log_metrics: {} },
       calls: 2,
+      lastCallAt: 7,
     });
   });
 

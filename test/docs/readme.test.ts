@@ -1,0 +1,155 @@
+/** The commands, options and the agent that `README.md` shows. `settings.test.ts` and `links.test.ts` do the rest. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { processIo } from "../../cli/io.ts";
+import { createProgram } from "../../cli/program.ts";
+import { decodeSettings } from "../../lib/settings.ts";
+import { allKinds } from "../../local/chaos/kinds.ts";
+import { readOptions } from "../../local/job/options.ts";
+import manifest from "../../package.json" with { type: "json" };
+import { makeTask, says, scripted } from "../agents/episode.ts";
+import agent from "../agents/samples/readme.ts";
+import { blocks, readPage, words } from "./blocks.ts";
+
+const root = join(import.meta.dirname, "../..");
+const readme = readPage("README.md");
+/** One command a line; what follows `&&` is a command of its own. */
+const commands = [
+  ...new Set(blocks(readme, "sh").flatMap((block) => block.split(/\n|&&/).map((line) => line.trim()))),
+];
+
+describe("every command is run by CI", () => {
+  /** Command, the file that has it run, and the words there. CI starts in `.ci/run`. */
+  const runBy: Record<string, readonly (readonly [file: string, words: string])[]> = {
+    "npm ci": [[".ci/run", "\nnpm ci\n"]],
+    "npm start": [[".ci/run", "\nnpm start\n"]],
+    "npm test": [
+      [".ci/run", "\nnpm run check\n"],
+      ["package.json", "npm test && npm run synth"],
+    ],
+    "npm start -- --fleets math=0.4,code=0.6*5": [
+      [".ci/run", "\nnpm start -- --fleets math=0.4,code=0.6*5\n"],
+    ],
+    "npm run chaos": [
+      [".ci/run", "\nnpm run chaos:ci\n"],
+      ["package.json", '"chaos:ci": "node local/chaos/main.ts --seed '],
+    ],
+    "npx cdk synth --quiet": [["package.json", '"synth": "cdk synth --quiet"']],
+    "npx cdk bootstrap": [
+      [".ci/run", "\n.ci/deploy-check\n"],
+      [".ci/deploy-check", "test/deploy/check.ts"],
+      ["test/deploy/deployment.ts", '["bootstrap", '],
+    ],
+    "npx cdk deploy": [
+      [".ci/deploy-check", "test/deploy/check.ts"],
+      ["test/deploy/deployment.ts", '["deploy", '],
+    ],
+    "aws sqs send-message": [
+      [".ci/run", "\n.ci/clients-check\n"],
+      [".ci/clients-check", "test/docs/aws-clients.test.ts"],
+      ["test/docs/aws-clients.test.ts", "aws sqs send-message"],
+    ],
+    "npx sortie": [["test/docs/readme.test.ts", "command lines of sortie"]],
+  };
+
+  /** The entry for a command: the whole of it, or its beginning where the rest is settings or arguments. */
+  const entryOf = (command: string) =>
+    Object.keys(runBy).find(
+      (known) =>
+        command === known ||
+        (/^(npx cdk deploy|aws sqs send-message|npx sortie)$/.test(known) && command.startsWith(`${known} `)),
+    );
+
+  test.each(commands)("%s", (command) => {
+    const entry = entryOf(command);
+    expect(entry, "add it to the list, and to what CI runs").toBeTypeOf("string");
+    for (const [file, found] of runBy[entry ?? ""] ?? [])
+      expect(readFileSync(join(root, file), "utf8"), `${file} runs ${command}`).toContain(found);
+  });
+
+  test("the list has no command that the page does not have", () => {
+    expect(new Set(commands.map(entryOf))).toEqual(new Set(Object.keys(runBy)));
+  });
+
+  test("what CI runs with other options is the same program", () => {
+    expect(manifest.scripts.start).toBe("node local/start.ts");
+    expect(manifest.scripts["chaos:ci"].startsWith(`${manifest.scripts.chaos} `)).toBe(true);
+    expect(manifest.scripts.check).toContain("npm run lint && npm run types && npm test");
+  });
+});
+
+describe("command lines", () => {
+  const silent = { ...processIo, out: () => undefined, err: () => undefined };
+  /** The program, whose commands do nothing. */
+  const parser = () => {
+    const program = createProgram(silent);
+    const leaves = (command: typeof program): (typeof program)[] =>
+      command.commands.length === 0 ? [command] : command.commands.flatMap((one) => leaves(one));
+    for (const command of leaves(program)) command.action(() => undefined);
+    return program;
+  };
+
+  const ofSortie = commands.filter((line) => line.startsWith("npx sortie "));
+  test.each(ofSortie)("command lines of sortie: %s", async (line) => {
+    await parser().parseAsync(words(line).slice(2), { from: "user" });
+  });
+
+  test("the list of sortie's commands is whole", () => {
+    const [, list = ""] = readme.split(/^\| command +\|/m);
+    for (const command of parser().commands) expect(list).toMatch(new RegExp(`\`${command.name()}\`.* \\|`));
+  });
+
+  test.each(commands.filter((line) => line.startsWith("npx cdk deploy ")))("the settings of %s", (line) => {
+    const given = words(line)
+      .filter((_, index, all) => all[index - 1] === "-c")
+      .map((setting) => setting.split("=") as [string, string]);
+    const context = Object.fromEntries(given);
+    const ours = context["agent"] === undefined ? {} : { agent: join(root, "test/agents/samples/readme.ts") };
+    const settings = decodeSettings({ ...context, ...ours });
+    expect(settings.engines["main"]?.url).toBe("http://10.0.0.7:10086");
+  });
+
+  test("the options of npm start are those of the program, with its defaults", () => {
+    const [, after = ""] = readme.split("| option of `npm start --`");
+    const [table = ""] = after.split("\n\n");
+    const rows = table.split("\n").filter((row) => row.startsWith("| `--"));
+    const shown = rows.map((row) => row.split("|").map((cell) => cell.replaceAll("`", "").trim()));
+    const source = readPage("local/job/options.ts");
+    const names = [...source.matchAll(/"--([a-z]+)(?: <|")/g)].map(([, name]) => name);
+    expect(shown.map(([, option = ""]) => /^--([a-z]+)/.exec(option)?.[1]).toSorted()).toEqual(
+      names.toSorted(),
+    );
+    const { rollouts, repeats, seed, agent } = readOptions(["node", "local/start.ts"]);
+    const defaults = shown.flatMap(([, option, , fallback]) => (fallback ? [[option, fallback]] : []));
+    expect(defaults).toEqual([
+      ["--rollouts N", String(rollouts)],
+      ["--repeats N", String(repeats)],
+      ["--agent NAME", agent],
+      ["--seed N", String(seed)],
+    ]);
+  });
+});
+
+describe("the agent", () => {
+  test("is the sample that is type-checked and run here", () => {
+    const [code = ""] = blocks(readme, "ts");
+    const sample = readPage("test/agents/samples/readme.ts");
+    // A user's import of the interface starts from a folder beside functions/, as agents/ is.
+    expect(code).toBe(sample.replace('"../../../functions/', '"../functions/').trim());
+  });
+
+  test.each([
+    ["It is 42.", 1],
+    ["It is 41.", 0],
+    [null, 0],
+  ])("rewards %j with %d", async (content, reward) => {
+    const task = makeTask({ metadata: { answer: 42 } });
+    expect(await agent(task, scripted([says(content)]))).toEqual({ reward });
+  });
+});
+
+test("there are as many kinds of faults as it says", () => {
+  expect(readme).toContain("more than forty kinds of faults");
+  expect(allKinds.length).toBeGreaterThan(40);
+});

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    // Servers and processes are started for real; a shared machine may be slow.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    // Most tests wait for a server or a timer rather than for a processor.
+    maxWorkers: 4,
+  },
+});
