@@ -2,9 +2,9 @@
 import { createEngine } from "../functions/adapters/engine/index.ts";
 import { createAdmissionStore } from "../functions/adapters/table/admission.ts";
 import { createTableClient } from "../functions/adapters/table/client.ts";
-import { AdmissionDesk } from "../functions/core/admission-desk.ts";
-import type { AdmissionStore } from "../functions/core/admission-item.ts";
-import type { ThrottleSetting } from "../functions/core/throttle.ts";
+import { AdmissionDesk } from "../functions/core/admission/admission-desk.ts";
+import type { AdmissionStore } from "../functions/core/admission/admission-item.ts";
+import type { ThrottleSetting } from "../functions/core/admission/throttle.ts";
 import { systemClock as clock } from "../functions/system-clock.ts";
 
 export interface Work {

@@ -10,8 +10,8 @@ import Table from "cli-table3";
 import { systemClock as clock } from "../functions/system-clock.ts";
 import { startEngine } from "../local/engine/start.ts";
 import { credentials, region } from "../local/region.ts";
-import type { TableSpec } from "../local/specs.ts";
-import { createTables, startTableServer } from "../local/table-server.ts";
+import { createTables, startTableServer } from "../local/servers/table-server.ts";
+import type { TableSpec } from "../local/template/specs.ts";
 import type { Counts, Work } from "./admission-worker.ts";
 
 const setting = { ratio: 1, batchSize: 256, repeats: 4 };

@@ -1,5 +1,5 @@
 /** An engine's wanted and seen state, in words. */
-import type { Desired, Observed } from "../functions/core/engine-state.ts";
+import type { Desired, Observed } from "../functions/core/drive/engine-state.ts";
 import { printable, span } from "./format.ts";
 import type { Io } from "./io.ts";
 import { labelledTable } from "./tables.ts";

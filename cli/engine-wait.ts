@@ -1,5 +1,5 @@
 /** Follows an engine until what is wanted holds, or cannot be had. */
-import type { Desired, EngineStateStore, Observed } from "../functions/core/engine-state.ts";
+import type { Desired, EngineStateStore, Observed } from "../functions/core/drive/engine-state.ts";
 import { Interrupted } from "./failures.ts";
 import { span } from "./format.ts";
 import type { Io } from "./io.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { createEngineStateStore, setDesired, type Wish } from "../functions/adapters/table/engine-state.ts";
-import type { Desired } from "../functions/core/engine-state.ts";
+import type { Desired } from "../functions/core/drive/engine-state.ts";
 import { SettingsError } from "../functions/core/errors.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { readConfig } from "./engine-config.ts";

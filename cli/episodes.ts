@@ -4,7 +4,7 @@ import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { createLifecycleStore } from "../functions/adapters/table/lifecycle.ts";
 import { recentRollouts, type ShownRollout } from "../functions/adapters/table/look-up.ts";
 import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
-import { isOpen, type OpenRolloutItem, rolloutStates } from "../functions/core/rollout-item.ts";
+import { isOpen, type OpenRolloutItem, rolloutStates } from "../functions/core/rollout/rollout-item.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import type { Deployment } from "./deployment.ts";
 import { figure, NOTHING, printable, span } from "./format.ts";

@@ -1,8 +1,9 @@
 /** A snapshot as text: what the reference's `print_rollout_stat` prints, then each fleet's own figures. */
+
+import type { FleetSnapshot, Snapshot } from "../functions/core/lifecycle/snapshot.ts";
 import type { PoolInformation } from "../functions/core/protocol.ts";
 import { type Reason, reasons } from "../functions/core/reasons.ts";
 import { rolloutStat } from "../functions/core/rollout-stat.ts";
-import type { FleetSnapshot, Snapshot } from "../functions/core/snapshot.ts";
 import { figure, NOTHING, printable, span } from "./format.ts";
 import type { Io, Style } from "./io.ts";
 import { figuresTable, labelledTable } from "./tables.ts";

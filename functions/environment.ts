@@ -1,10 +1,10 @@
 /** The one reader of the environment: decoded once, by zod, every fault reported at once. */
 import * as z from "zod";
-import { lifecycleDefaults } from "./core/engine-state.ts";
+import { lifecycleDefaults } from "./core/drive/engine-state.ts";
 import { SettingsError } from "./core/errors.ts";
+import { SWEEP_INTERVAL_SECONDS } from "./core/lifecycle/tick.ts";
 import type { FleetLimits } from "./core/ports.ts";
-import { HEARTBEAT_SECONDS } from "./core/signs-of-life.ts";
-import { SWEEP_INTERVAL_SECONDS } from "./core/tick.ts";
+import { HEARTBEAT_SECONDS } from "./core/rollout/signs-of-life.ts";
 import { lifecycleVariables, rolloutVariables } from "./environment-names.ts";
 
 const nonEmpty = z.string().min(1);

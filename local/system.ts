@@ -1,13 +1,13 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { SQSClient } from "@aws-sdk/client-sqs";
-import { EventSource } from "./event-source.ts";
+import { EventSource } from "./event-source/event-source.ts";
+import { Schedule } from "./event-source/schedule.ts";
 import { LambdaFunction } from "./lambda/function.ts";
 import { type LogFile, openLogFile } from "./log-file.ts";
 import { arn } from "./region.ts";
-import { Schedule } from "./schedule.ts";
-import { type Servers, startServers } from "./servers.ts";
-import type { EventSourceSpec, ScheduleSpec } from "./specs.ts";
-import { readTemplate, type Template, type Wiring, wire } from "./template.ts";
+import { type Servers, startServers } from "./servers/servers.ts";
+import type { EventSourceSpec, ScheduleSpec } from "./template/specs.ts";
+import { readTemplate, type Template, type Wiring, wire } from "./template/template.ts";
 
 export interface SystemOptions {
   /** The cloud assembly that `cdk synth` wrote. */

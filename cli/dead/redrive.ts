@@ -13,11 +13,11 @@ import {
   sendAgain,
 } from "../../functions/adapters/queue/letters.ts";
 import type { Clock, Random } from "../../functions/core/clock.ts";
-import type { Rollout } from "../../functions/core/message.ts";
-import { transition } from "../../functions/core/persist.ts";
 import type { Log, RolloutStore } from "../../functions/core/ports.ts";
-import { isOpen, type RolloutItem } from "../../functions/core/rollout-item.ts";
-import { firstSeen, type NextItem } from "../../functions/core/transitions.ts";
+import type { Rollout } from "../../functions/core/rollout/message.ts";
+import { transition } from "../../functions/core/rollout/persist.ts";
+import { isOpen, type RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
+import { firstSeen, type NextItem } from "../../functions/core/rollout/transitions.ts";
 import type { Fleet } from "../deployment.ts";
 import { rolloutOf } from "./letter.ts";
 

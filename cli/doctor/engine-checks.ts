@@ -1,7 +1,7 @@
 /** The lifecycle function, and the engine as the functions see it. */
 import { readLatestSnapshot } from "../../functions/adapters/table/lifecycle.ts";
+import type { Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
 import { CANNOT_CONNECT } from "../../functions/core/protocol.ts";
-import type { Snapshot } from "../../functions/core/snapshot.ts";
 import { span } from "../format.ts";
 import { STALE_MS } from "../stats-text.ts";
 import { type Check, type CheckPorts, failed, ok, unknown } from "./finding.ts";

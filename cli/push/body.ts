@@ -1,6 +1,7 @@
 /** A rollout as the body of a message. */
-import { type Envelope, encodeMessage } from "../../functions/core/envelope.ts";
+
 import type { EpisodeType, Task } from "../../functions/core/protocol.ts";
+import { type Envelope, encodeMessage } from "../../functions/core/rollout/envelope.ts";
 
 export interface BodyFacts {
   readonly run: string;

@@ -1,7 +1,7 @@
 /** `sortie push`: tasks from files into a fleet's queue. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { InvalidMessageError } from "../../functions/core/errors.ts";
-import { decodeMessage } from "../../functions/core/message.ts";
+import { decodeMessage } from "../../functions/core/rollout/message.ts";
 import { addCommonOptions } from "../connection.ts";
 import type { Io } from "../io.ts";
 import { seconds, whole } from "../options.ts";

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "commander";
 import { InvalidMessageError } from "../../functions/core/errors.ts";
-import { decodeMessage } from "../../functions/core/message.ts";
 import type { Task } from "../../functions/core/protocol.ts";
+import { decodeMessage } from "../../functions/core/rollout/message.ts";
 import type { Fields } from "./records.ts";
 
 /** Where a field of the task comes from. */

@@ -1,8 +1,8 @@
 /** First pass: every record is read and checked before the first is pushed. */
 import { createHash } from "node:crypto";
-import { BODY_LIMIT_BYTES } from "../../functions/core/envelope.ts";
 import { InvalidMessageError } from "../../functions/core/errors.ts";
 import type { EpisodeType, Task } from "../../functions/core/protocol.ts";
+import { BODY_LIMIT_BYTES } from "../../functions/core/rollout/envelope.ts";
 import { bodyOf } from "./body.ts";
 import { type Mapped, taskOf } from "./mapping.ts";
 import { type InputRecord, readRecords, type Source } from "./records.ts";

@@ -2,7 +2,7 @@
 import { sendAll } from "../../functions/adapters/queue/producer.ts";
 import type { TableOptions } from "../../functions/adapters/table/client.ts";
 import { readStates } from "../../functions/adapters/table/look-up.ts";
-import type { RolloutState } from "../../functions/core/rollout-item.ts";
+import type { RolloutState } from "../../functions/core/rollout/rollout-item.ts";
 import type { Aws } from "../aws.ts";
 import { bodyOf, keyOf } from "./body.ts";
 import type { Wishes } from "./prepare.ts";

@@ -1,13 +1,13 @@
 /** The ports of the domain. Each has one implementation, in `adapters/`. */
-import type { AdmissionStore } from "./admission-item.ts";
+import type { AdmissionStore } from "./admission/admission-item.ts";
+import type { ThrottleSetting } from "./admission/throttle.ts";
 import type { Agent } from "./agent.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 import type { Passage } from "./gate.ts";
 import type { EpisodeType } from "./protocol.ts";
 import type { Reason } from "./reasons.ts";
-import type { RolloutItem } from "./rollout-item.ts";
-import type { ThrottleSetting } from "./throttle.ts";
+import type { RolloutItem } from "./rollout/rollout-item.ts";
 
 /** `moved` the write took place; otherwise the item that stands there instead. */
 export type Moved = { moved: true; item: RolloutItem } | { moved: false; found: RolloutItem | undefined };

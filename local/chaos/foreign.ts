@@ -7,7 +7,7 @@ import { Command } from "commander";
 import { systemClock as clock } from "../../functions/system-clock.ts";
 import { createModel } from "../engine/model.ts";
 import { startEngine } from "../engine/start.ts";
-import { generateProblems } from "../problems.ts";
+import { generateProblems } from "../problems/problems.ts";
 import { checkAll } from "./check/index.ts";
 import { Killer } from "./killer.ts";
 import { kindsNamed, Tally } from "./kinds.ts";

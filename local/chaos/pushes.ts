@@ -1,7 +1,8 @@
 /** The rollouts of a chaos run: what is pushed, in which order, and what their agent will suffer from. */
-import { type Envelope, encodeMessage } from "../../functions/core/envelope.ts";
+
 import type { Task } from "../../functions/core/protocol.ts";
-import { generateProblems } from "../problems.ts";
+import { type Envelope, encodeMessage } from "../../functions/core/rollout/envelope.ts";
+import { generateProblems } from "../problems/problems.ts";
 import { createRandom, integer, pick } from "../random.ts";
 import type { FaultKind, Tally } from "./kinds.ts";
 import { type Ailment, ailments, type ChaosTask } from "./task-facts.ts";
@@ -87,7 +88,7 @@ function withChaos(
   return { ...envelope, task: { ...envelope.task, metadata: { ...envelope.task.metadata, ...facts } } };
 }
 
-/** As `functions/core/message.ts` names a rollout. */
+/** As `functions/core/rollout/message.ts` names a rollout. */
 function keyOf({ run, repeat, task }: Envelope): string {
   return `run/${run}/train/${repeat}/${task.task_id}`;
 }

@@ -1,6 +1,6 @@
 /** The stand-in engine alone, for any rollout worker: its ledger's summary is the last line of standard output. */
 import { systemClock as clock } from "../../functions/system-clock.ts";
-import { generateProblems } from "../problems.ts";
+import { generateProblems } from "../problems/problems.ts";
 import { createModel } from "./model.ts";
 import { readMainOptions } from "./options.ts";
 import { startEngine } from "./start.ts";

@@ -3,9 +3,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import { createQueues, startQueueServer } from "../../local/queue-server.ts";
 import { arn } from "../../local/region.ts";
-import { createTables, startTableServer } from "../../local/table-server.ts";
+import { createQueues, startQueueServer } from "../../local/servers/queue-server.ts";
+import { createTables, startTableServer } from "../../local/servers/table-server.ts";
 import { stateTable } from "../functions/adapters/table/servers.ts";
 import { local } from "./command.ts";
 

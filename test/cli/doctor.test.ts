@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../cli/doctor/finding.ts";
 import { announceLocalRun, retractLocalRun } from "../../cli/local-run.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
-import type { Snapshot } from "../../functions/core/snapshot.ts";
+import type { Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
 import { arn } from "../../local/region.ts";
 import { type Deployed, startDeployment } from "./deployment.ts";
 import { type Circumstances, sortie } from "./here.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { configFault } from "../../cli/engine-config.ts";
 import { createEngineStateStore } from "../../functions/adapters/table/engine-state.ts";
-import { configHash, type Observed } from "../../functions/core/engine-state.ts";
-import { nothingObserved } from "../../functions/core/observe-engine.ts";
+import { configHash, type Observed } from "../../functions/core/drive/engine-state.ts";
+import { nothingObserved } from "../../functions/core/drive/observe-engine.ts";
 import { type Deployed, startDeployment } from "./deployment.ts";
 import { type Circumstances, sortie } from "./here.ts";
 

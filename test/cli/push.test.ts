@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PurgeQueueCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
-import { decodeMessage } from "../../functions/core/message.ts";
+import { decodeMessage } from "../../functions/core/rollout/message.ts";
 import { anItem } from "../functions/core/items.ts";
 import { receiveNow } from "../local/helpers/queues.ts";
 import { sendText, serve } from "../support/http-server.ts";

@@ -4,7 +4,7 @@ import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { toAttributes } from "../../functions/adapters/table/client.ts";
 import { createLifecycleStore, latestKey } from "../../functions/adapters/table/lifecycle.ts";
-import { createTables, startTableServer, type TableServer } from "../../local/table-server.ts";
+import { createTables, startTableServer, type TableServer } from "../../local/servers/table-server.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { sendText, serve } from "../support/http-server.ts";
 import { local, sortie } from "./command.ts";

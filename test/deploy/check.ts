@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { systemClock as clock } from "../../functions/system-clock.ts";
 import { createModel } from "../../local/engine/model.ts";
 import { type EngineHandle, startEngine } from "../../local/engine/start.ts";
-import { generateProblems } from "../../local/problems.ts";
+import { generateProblems } from "../../local/problems/problems.ts";
 import { Cloud, until } from "./cloud.ts";
 import { bootstrap, type Deployer, deploy } from "./deployment.ts";
 import { awsEnvironment, startMiniStack } from "./ministack.ts";

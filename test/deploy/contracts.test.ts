@@ -7,7 +7,7 @@ import { CreateQueueCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, test, vi } from "vitest";
 import { createQueueClient } from "../../functions/adapters/queue/client.ts";
 import { createTableClient } from "../../functions/adapters/table/client.ts";
-import { createTables } from "../../local/table-server.ts";
+import { createTables } from "../../local/servers/table-server.ts";
 import { queueContract } from "../functions/adapters/queue/contract.ts";
 import { tableContract } from "../functions/adapters/table/contract.ts";
 import { stateTable } from "../functions/adapters/table/servers.ts";

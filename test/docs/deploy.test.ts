@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { describe, expect, test } from "vitest";
 import policy from "../../docs/deployer-policy.json" with { type: "json" };
-import { prices } from "../../functions/core/prices.ts";
+import { prices } from "../../functions/core/spend/prices.ts";
 
 const root = join(import.meta.dirname, "../..");
 const text = readFileSync(join(root, "docs/deploy.md"), "utf8");

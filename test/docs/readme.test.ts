@@ -28,8 +28,8 @@ describe("every command is run by CI", () => {
       [".ci/run", "\nnpm run check\n"],
       ["package.json", "npm test && npm run synth"],
     ],
-    "npm start -- --fleets math=0.4,code=0.6*5": [
-      [".ci/run", "\nnpm start -- --fleets math=0.4,code=0.6*5\n"],
+    "npm start -- --fleets 'math=0.4,code=0.6*5'": [
+      [".ci/run", "\nnpm start -- --fleets 'math=0.4,code=0.6*5'\n"],
     ],
     "npm run chaos": [
       [".ci/run", "\nnpm run chaos:ci\n"],

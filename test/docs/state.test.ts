@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { fleetAdmissionSchema } from "../../functions/core/admission-item.ts";
-import { desiredSchema, observedSchema } from "../../functions/core/engine-state.ts";
-import { leaseSchema } from "../../functions/core/lease.ts";
-import { rolloutItemSchema, rolloutStates } from "../../functions/core/rollout-item.ts";
-import { snapshotSchema } from "../../functions/core/snapshot.ts";
-import { SETTLED_MS } from "../../functions/core/take-snapshot.ts";
-import { fleetTotalsSchema } from "../../functions/core/totals.ts";
+import { fleetAdmissionSchema } from "../../functions/core/admission/admission-item.ts";
+import { desiredSchema, observedSchema } from "../../functions/core/drive/engine-state.ts";
+import { leaseSchema } from "../../functions/core/drive/lease.ts";
+import { snapshotSchema } from "../../functions/core/lifecycle/snapshot.ts";
+import { SETTLED_MS } from "../../functions/core/lifecycle/take-snapshot.ts";
+import { fleetTotalsSchema } from "../../functions/core/lifecycle/totals.ts";
+import { rolloutItemSchema, rolloutStates } from "../../functions/core/rollout/rollout-item.ts";
 import { stateTable } from "../functions/adapters/table/servers.ts";
 import { page, quoted, tableAfter } from "./state-page.ts";
 

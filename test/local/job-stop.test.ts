@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { lockDirectory } from "../../local/keep-lock.ts";
+import { lockDirectory } from "../../local/servers/keep-lock.ts";
 import { deadUrl } from "../support/engine-that.ts";
 import { isAlive, npmStart } from "../support/start-command.ts";
 

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../functions/system-clock.ts";
 import { createModel } from "../../local/engine/model.ts";
 import { startEngine } from "../../local/engine/start.ts";
-import { generateProblems } from "../../local/problems.ts";
+import { generateProblems } from "../../local/problems/problems.ts";
 import { npmStart } from "../support/start-command.ts";
 
 const timeout = 60_000;

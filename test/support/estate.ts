@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { App } from "aws-cdk-lib";
 import { decodeSettings } from "../../lib/settings.ts";
 import { SortieStack } from "../../lib/stack.ts";
-import { createQueues } from "../../local/queue-server.ts";
 import { credentials, region } from "../../local/region.ts";
-import { type Servers, startServers } from "../../local/servers.ts";
-import type { QueueSpec } from "../../local/specs.ts";
-import { readTemplate, type Template } from "../../local/template.ts";
+import { createQueues } from "../../local/servers/queue-server.ts";
+import { type Servers, startServers } from "../../local/servers/servers.ts";
+import type { QueueSpec } from "../../local/template/specs.ts";
+import { readTemplate, type Template } from "../../local/template/template.ts";
 import { engineUrl, withoutBundling } from "../lib/synthesise.ts";
 
 export interface Estate {

@@ -15,11 +15,11 @@ import { createInvocationStore } from "../../functions/adapters/table/invocation
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
 import type { Agent } from "../../functions/core/agent.ts";
-import { runBatch } from "../../functions/core/batch.ts";
 import { FleetGate } from "../../functions/core/gate.ts";
+import { type Swept, sweep } from "../../functions/core/lifecycle/sweep.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../../functions/core/ports.ts";
-import type { RolloutItem } from "../../functions/core/rollout-item.ts";
-import { type Swept, sweep } from "../../functions/core/sweep.ts";
+import { runBatch } from "../../functions/core/rollout/batch.ts";
+import type { RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
 import type { EngineConfig, EngineModel } from "../../local/engine/config.ts";
 import type { Faults } from "../../local/engine/faults.ts";
 import { type EngineHandle, startEngine } from "../../local/engine/start.ts";

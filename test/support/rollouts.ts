@@ -1,6 +1,7 @@
 /** Bodies of queue messages for tests: each takes only what varies. */
-import { encodeMessage } from "../../functions/core/envelope.ts";
+
 import { type Task, taskSchema } from "../../functions/core/protocol.ts";
+import { encodeMessage } from "../../functions/core/rollout/envelope.ts";
 
 export function aTask(facts: Partial<Task> = {}): Task {
   return taskSchema.parse({ task_id: "task-1", main_query: "What is 2 + 2?", ...facts });

@@ -9,7 +9,7 @@ import {
   SendMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import { isLetterAttribute } from "../../core/dead-letter.ts";
+import { isLetterAttribute } from "../../core/rollout/dead-letter.ts";
 
 export interface LetterQueue {
   readonly client: SQSClient;

@@ -1,5 +1,5 @@
 /** A fleet's admissions: one item, every change one put on the version that it was made from. */
-import { type AdmissionStore, fleetAdmissionSchema } from "../../core/admission-item.ts";
+import { type AdmissionStore, fleetAdmissionSchema } from "../../core/admission/admission-item.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
 import { conditionalPut, getItem } from "./conditional-put.ts";
 

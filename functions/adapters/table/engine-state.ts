@@ -6,7 +6,7 @@ import {
   type EngineStateStore,
   type Observed,
   observedSchema,
-} from "../../core/engine-state.ts";
+} from "../../core/drive/engine-state.ts";
 import { SettingsError } from "../../core/errors.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
 import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";

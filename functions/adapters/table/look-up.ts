@@ -5,8 +5,8 @@ import {
   type KeysAndAttributes,
   QueryCommand,
 } from "@aws-sdk/client-dynamodb";
-import { type RolloutState, rolloutStates } from "../../core/rollout-item.ts";
-import type { ChangedRollout } from "../../core/totals.ts";
+import type { ChangedRollout } from "../../core/lifecycle/totals.ts";
+import { type RolloutState, rolloutStates } from "../../core/rollout/rollout-item.ts";
 import { type Attributes, fromAttributes, type TableOptions, toAttributes } from "./client.ts";
 import { CHANGE_INDEX } from "./lifecycle.ts";
 import { parseRolloutKey, rolloutKey } from "./rollouts.ts";

@@ -1,7 +1,7 @@
 /** What a fleet's functions have used, by day and in all. An estimate: a repeated write may count twice. */
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
-import { ALL_TIME, type Usage, type UsageStore } from "../../core/spend.ts";
+import { ALL_TIME, type Usage, type UsageStore } from "../../core/spend/spend.ts";
 import { expiresTtl, type Key, type TableOptions, toAttributes } from "./client.ts";
 import { getItem } from "./conditional-put.ts";
 

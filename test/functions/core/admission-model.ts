@@ -8,12 +8,12 @@ import {
   admissionDefaults,
   decide,
   withoutClaims,
-} from "../../../functions/core/admission.ts";
-import type { AdmissionState, FleetAdmission } from "../../../functions/core/admission-item.ts";
+} from "../../../functions/core/admission/admission.ts";
+import type { AdmissionState, FleetAdmission } from "../../../functions/core/admission/admission-item.ts";
+import type { ThrottleSetting } from "../../../functions/core/admission/throttle.ts";
 import { isClientOf } from "../../../functions/core/client-uuid.ts";
 import type { Random } from "../../../functions/core/clock.ts";
 import { type PoolInformation, poolInformationSchema } from "../../../functions/core/protocol.ts";
-import type { ThrottleSetting } from "../../../functions/core/throttle.ts";
 
 export interface Rollout {
   readonly fleet: string;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { decide } from "../../../functions/core/admission.ts";
-import { thresholdOf } from "../../../functions/core/throttle.ts";
+import { decide } from "../../../functions/core/admission/admission.ts";
+import { thresholdOf } from "../../../functions/core/admission/throttle.ts";
 import { createRandom } from "../../../local/random.ts";
 import { AdmissionModel, type Chances, type ModelFleet, type Rollout } from "./admission-model.ts";
 

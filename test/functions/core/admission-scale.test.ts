@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createChat, createEngine, FreshDispatcher } from "../../../functions/adapters/engine/index.ts";
 import { createAdmissionStore } from "../../../functions/adapters/table/admission.ts";
-import { AdmissionDesk } from "../../../functions/core/admission-desk.ts";
-import { claimEpisode, type Granted } from "../../../functions/core/claim.ts";
-import { policyOf, type ThrottleSetting } from "../../../functions/core/throttle.ts";
+import { AdmissionDesk } from "../../../functions/core/admission/admission-desk.ts";
+import { policyOf, type ThrottleSetting } from "../../../functions/core/admission/throttle.ts";
+import { claimEpisode, type Granted } from "../../../functions/core/rollout/claim.ts";
 import { type EngineHandle, startEngine } from "../../../local/engine/start.ts";
-import { createTables, startTableServer, type TableServer } from "../../../local/table-server.ts";
+import { createTables, startTableServer, type TableServer } from "../../../local/servers/table-server.ts";
 import { FastClock } from "../../support/fast-clock.ts";
 import { stateTable } from "../adapters/table/servers.ts";
 

@@ -8,15 +8,15 @@ import { createAdmissionStore } from "../../../functions/adapters/table/admissio
 import { createInvocationStore } from "../../../functions/adapters/table/invocations.ts";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
 import type { Agent } from "../../../functions/core/agent.ts";
-import { runBatch } from "../../../functions/core/batch.ts";
 import type { Clock } from "../../../functions/core/clock.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../../../functions/core/ports.ts";
+import { runBatch } from "../../../functions/core/rollout/batch.ts";
 import { systemClock as clock } from "../../../functions/system-clock.ts";
 import type { EngineConfig } from "../../../local/engine/config.ts";
 import type { Fault, FaultCall } from "../../../local/engine/faults.ts";
 import { startEngine } from "../../../local/engine/start.ts";
-import { startQueueServer } from "../../../local/queue-server.ts";
-import { createTables, startTableServer } from "../../../local/table-server.ts";
+import { startQueueServer } from "../../../local/servers/queue-server.ts";
+import { createTables, startTableServer } from "../../../local/servers/table-server.ts";
 import { stateTable } from "../adapters/table/servers.ts";
 
 const limits: FleetLimits = {

@@ -5,7 +5,7 @@ import { boxedAnswer } from "../../../agents/support/answers.ts";
 import { calculatorTool } from "../../../agents/support/calculator-tool.ts";
 import type { Agent, AgentOutput, ChatMessage, Task } from "../../../functions/core/agent.ts";
 import { createModel, type Model, skill } from "../../../local/engine/model.ts";
-import { generateProblems } from "../../../local/problems.ts";
+import { generateProblems } from "../../../local/problems/problems.ts";
 import { makeTask, says, scripted } from "../../agents/episode.ts";
 
 const tasks = generateProblems({ seed: 1, count: 200 });

@@ -3,8 +3,8 @@ import { type Message, ReceiveMessageCommand, SendMessageCommand, type SQSClient
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createQueue } from "../../../../functions/adapters/queue/client.ts";
 import { readDepth } from "../../../../functions/adapters/queue/depth.ts";
-import { deadLetter, MESSAGE_LIMIT_BYTES } from "../../../../functions/core/dead-letter.ts";
 import type { Queue } from "../../../../functions/core/ports.ts";
+import { deadLetter, MESSAGE_LIMIT_BYTES } from "../../../../functions/core/rollout/dead-letter.ts";
 import { anItem, NOW } from "../../core/items.ts";
 
 export interface QueuesUnderTest {

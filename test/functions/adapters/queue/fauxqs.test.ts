@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import { createQueueClient } from "../../../../functions/adapters/queue/client.ts";
-import { createQueues, startQueueServer } from "../../../../local/queue-server.ts";
 import { accountId, credentials, region } from "../../../../local/region.ts";
+import { createQueues, startQueueServer } from "../../../../local/servers/queue-server.ts";
 import { queueContract } from "./contract.ts";
 
 queueContract("fauxqs", async () => {

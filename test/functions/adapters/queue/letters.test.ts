@@ -10,7 +10,7 @@ import {
   sendAgain,
   showAgain,
 } from "../../../../functions/adapters/queue/letters.ts";
-import { createQueues, type QueueServer, startQueueServer } from "../../../../local/queue-server.ts";
+import { createQueues, type QueueServer, startQueueServer } from "../../../../local/servers/queue-server.ts";
 import { messageCounts, receiveNow } from "../../../local/helpers/queues.ts";
 
 let server: QueueServer;

@@ -7,9 +7,9 @@ import {
   LARGEST_ITEM_BYTES,
   MOST_PLACES,
   MOST_SEEN,
-} from "../../../../functions/core/admission-item.ts";
-import { taskKey } from "../../../../functions/core/task-key.ts";
-import { createTables, startTableServer, type TableServer } from "../../../../local/table-server.ts";
+} from "../../../../functions/core/admission/admission-item.ts";
+import { taskKey } from "../../../../functions/core/admission/task-key.ts";
+import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";
 import { stateTable } from "./servers.ts";
 
 let server: TableServer;

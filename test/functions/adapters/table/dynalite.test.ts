@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { createTables, startTableServer } from "../../../../local/table-server.ts";
+import { createTables, startTableServer } from "../../../../local/servers/table-server.ts";
 import { tableContract } from "./contract.ts";
 import { shippedClient, stateTable } from "./servers.ts";
 

@@ -9,9 +9,9 @@ import {
   observedKey,
   setDesired,
 } from "../../../../functions/adapters/table/engine-state.ts";
-import { configHash, type Observed } from "../../../../functions/core/engine-state.ts";
+import { configHash, type Observed } from "../../../../functions/core/drive/engine-state.ts";
+import { nothingObserved } from "../../../../functions/core/drive/observe-engine.ts";
 import { SettingsError } from "../../../../functions/core/errors.ts";
-import { nothingObserved } from "../../../../functions/core/observe-engine.ts";
 import { useTable } from "./engine-table.ts";
 
 const options = useTable();

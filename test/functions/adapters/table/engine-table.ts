@@ -1,7 +1,7 @@
 /** A table server of its own for a test file, with a table that has the keys and no index. */
 import { afterAll, beforeAll } from "vitest";
 import type { TableOptions } from "../../../../functions/adapters/table/client.ts";
-import { createTables, startTableServer, type TableServer } from "../../../../local/table-server.ts";
+import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";
 
 const table = "engines";
 

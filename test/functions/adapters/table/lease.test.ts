@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createLeaseStore, tickLease } from "../../../../functions/adapters/table/lease.ts";
-import { Lease, type LeaseStore, takeLease, withLease } from "../../../../functions/core/lease.ts";
+import { Lease, type LeaseStore, takeLease, withLease } from "../../../../functions/core/drive/lease.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 import { useTable } from "./engine-table.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readStates, recentRollouts } from "../../../../functions/adapters/table/look-up.ts";
 import { createRolloutStore } from "../../../../functions/adapters/table/rollouts.ts";
 import { credentials, region } from "../../../../local/region.ts";
-import { createTables, startTableServer, type TableServer } from "../../../../local/table-server.ts";
+import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";
 import { sendJson, serve } from "../../../support/http-server.ts";
 import { anItem, NOW } from "../../core/items.ts";
 import { stateTable } from "./servers.ts";

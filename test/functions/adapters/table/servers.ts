@@ -3,7 +3,7 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { vi } from "vitest";
 import { createTableClient } from "../../../../functions/adapters/table/client.ts";
 import { credentials, region } from "../../../../local/region.ts";
-import type { TableSpec } from "../../../../local/specs.ts";
+import type { TableSpec } from "../../../../local/template/specs.ts";
 
 export interface TableUnderTest {
   readonly client: DynamoDBClient;

@@ -1,0 +1,86 @@
+/** What the lifecycle function writes down at each tick, for humans and programs to read from the table. */
+import * as z from "zod";
+import type { PoolInformation } from "../protocol.ts";
+import { engineStatusSchema, poolInformationSchema } from "../protocol.ts";
+import { totalsSchema } from "./totals.ts";
+
+export const depthSchema = z.object({ visible: z.number(), in_flight: z.number(), delayed: z.number() });
+export type Depth = z.infer<typeof depthSchema>;
+
+const fleetSnapshotSchema = z.object({
+  queue: depthSchema.nullable(),
+  dead_letters: z.number().nullable(),
+  /** Claimed episodes whose attempt is not closed. */
+  open: z.number(),
+  /** Open rollouts of dead invocations that the sweep could not settle yet. */
+  overdue: z.number().default(0),
+  /** Why the fleet is paused; null where it is not. */
+  paused: z.string().nullable().default(null),
+  /** The circuit, where it is open: attempts failed one after another, and the fleet slows down. */
+  circuit: z.object({ since: z.number(), failures: z.number(), reason: z.string() }).nullable().default(null),
+  /** Since the deployment began. */
+  totals: totalsSchema,
+  reward_mean: z.number().nullable(),
+  reward_deviation: z.number().nullable(),
+  /** Estimated cost in USD; null where it could not be read. */
+  spend: z
+    .object({
+      usd_today: z.number(),
+      usd_total: z.number(),
+      usd_per_ended: z.number().nullable(),
+      budget_usd_per_day: z.number().nullable(),
+      budget_exceeded: z.boolean(),
+    })
+    .nullable()
+    .default(null),
+});
+export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
+
+export const snapshotSchema = z.object({
+  v: z.literal(1),
+  /** ISO 8601. */
+  at: z.string(),
+  engine: z.string(),
+  status: engineStatusSchema,
+  /** Null where the engine did not tell. */
+  pool: poolInformationSchema.nullable(),
+  /** What was left out of `pool` because the item would have been too large. */
+  reduced: z.array(z.string()).default([]),
+  /** Open rollouts of dead invocations that the sweep could not settle yet, over all fleets. */
+  overdue: z.number().default(0),
+  /** What the reconciler finds wrong with the engine: a code and words. */
+  alarms: z.array(z.object({ code: z.string(), text: z.string() })).default([]),
+  /** Train rewards that the engine took and its pool has not shown yet. */
+  unconfirmed: z.number().default(0),
+  /** Train rewards that the engine took and its pool never showed. */
+  never_confirmed: z.number().default(0),
+  fleets: z.record(z.string(), fleetSnapshotSchema),
+});
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
+/** DynamoDB takes 400 KB an item; numbers and names take other room there than in JSON. */
+export const SNAPSHOT_BYTES = 300_000;
+const reductions = [
+  "running_episode_details",
+  "completed_tasks_client_uuids",
+  "completed_tasks_rewards",
+  "completed_tasks_details",
+] as const;
+
+/** A snapshot that fits an item: details go, the most bulky first, counts stay. */
+export function fitSnapshot(snapshot: Snapshot): Snapshot {
+  let fitting = snapshot;
+  for (const detail of reductions) {
+    if (fitting.pool === null || jsonBytes(fitting) <= SNAPSHOT_BYTES) break;
+    const pool: PoolInformation = {
+      ...fitting.pool,
+      [detail]: detail === "running_episode_details" ? null : {},
+    };
+    fitting = { ...fitting, pool, reduced: [...fitting.reduced, detail] };
+  }
+  return fitting;
+}
+
+function jsonBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
+}

@@ -1,0 +1,187 @@
+/**
+ * The sweep settles what dead invocations left open: their rollouts in the table, and episodes that the engine gave to
+ * an attempt that nobody remembers. It also confirms ended episodes from the pool.
+ */
+import { parseClientUuid } from "../client-uuid.ts";
+import type { Clock, Random } from "../clock.ts";
+import type { Engine } from "../engine.ts";
+import { describeError } from "../errors.ts";
+import type { Gate, InvocationStore, Log, Meter, Queue, RolloutStore, SettleLimits } from "../ports.ts";
+import type { PoolInformation } from "../protocol.ts";
+import { isOpen, type RolloutItem } from "../rollout/rollout-item.ts";
+import { settleLeftover } from "../rollout/settle.ts";
+import { isAlive } from "../rollout/signs-of-life.ts";
+import { confirm } from "./confirm.ts";
+
+export interface OpenRollout {
+  readonly fleet: string;
+  readonly key: string;
+  readonly invocation: string;
+}
+
+export interface OpenIndex {
+  openRollouts(engine: string): Promise<OpenRollout[]>;
+  /** Ended train rollouts that the pool has not shown yet, oldest first. */
+  unconfirmed(engine: string, limit: number): Promise<{ fleet: string; key: string }[]>;
+  /** How many ended train rollouts the pool never showed. */
+  countMissing(engine: string): Promise<number>;
+}
+
+export interface SweptFleet {
+  readonly limits: SettleLimits;
+  readonly gate: Gate;
+  readonly meter: Meter;
+  readonly queue: Pick<Queue, "defer" | "delete">;
+}
+
+export interface SweepPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly engine: Engine;
+  readonly rollouts: RolloutStore;
+  readonly invocations: InvocationStore;
+  readonly index: OpenIndex;
+  readonly fleets: ReadonlyMap<string, SweptFleet>;
+}
+
+export interface Swept {
+  /** Open rollouts of dead invocations that are settled now. */
+  readonly settled: number;
+  /** … and that are not yet, since the engine does not tell or answer. */
+  readonly unsettled: number;
+  /** The unsettled ones by fleet. */
+  readonly overdue: ReadonlyMap<string, number>;
+  /** Episodes given back that no rollout knew of. */
+  readonly orphans: number;
+  readonly confirmed: number;
+}
+
+/** How many rollouts are settled at the same time: each may wait for the engine. */
+const AT_ONCE = 20;
+/** An episode of a living invocation that is idle for so long and in nobody's item was lost with a claim's answer. */
+const ORPHAN_IDLE_SECONDS = 60;
+
+export async function sweep(ports: SweepPorts, engineName: string, until: number): Promise<Swept> {
+  const open = (await ports.index.openRollouts(engineName)).filter(({ fleet }) => ports.fleets.has(fleet));
+  const invocations = [...new Set(open.map(({ invocation }) => invocation))];
+  const dead = new Set(
+    (
+      await inParallel(invocations, async (id) => ((await isAlive(ports, id, ports.clock.now())) ? [] : [id]))
+    ).flat(),
+  );
+  const leftovers = open.filter(({ invocation }) => dead.has(invocation));
+  const overdue = new Map<string, number>();
+  await inParallel(leftovers, async (rollout) => {
+    const settled = await settle(ports, rollout, until);
+    if (!settled) overdue.set(rollout.fleet, (overdue.get(rollout.fleet) ?? 0) + 1);
+  });
+  const unsettled = [...overdue.values()].reduce((sum, count) => sum + count, 0);
+  const pool = await ports.engine.pool().catch(() => undefined);
+  const orphans = pool ? await giveBackOrphans(ports, engineName, pool) : 0;
+  const confirmed = pool ? await confirm(ports, engineName, pool) : 0;
+  return { settled: leftovers.length - unsettled, unsettled, overdue, orphans, confirmed };
+}
+
+/** False while the episode's fate is open. Whatever goes wrong with one rollout does not stop the sweep. */
+async function settle(ports: SweepPorts, open: OpenRollout, until: number): Promise<boolean> {
+  const fleet = ports.fleets.get(open.fleet);
+  if (!fleet) return false;
+  try {
+    const item = await ports.rollouts.read(open.fleet, open.key);
+    if (!item || !isOpen(item) || item.attempt.invocation !== open.invocation) return true;
+    const settlePorts = { ...ports, gate: fleet.gate, meter: fleet.meter };
+    const outcome = await settleLeftover(settlePorts, fleet.limits, item, { reason: "crashed", until });
+    if (outcome.settled) await release(ports, fleet, outcome.item, item.attempt.receipt);
+    return outcome.settled;
+  } catch (error) {
+    ports.log("error", "rollout could not be settled", { rollout: open.key, error: describeError(error) });
+    return false;
+  }
+}
+
+/** The message need not wait for its visibility timeout: it is done with, or tried again soon. */
+async function release(
+  ports: SweepPorts,
+  fleet: SweptFleet,
+  item: RolloutItem,
+  receipt: string,
+): Promise<void> {
+  const done = item.state === "ended" || item.state === "unknown";
+  const call = done
+    ? fleet.queue.delete(receipt)
+    : fleet.queue.defer(receipt, afterCrash(item, ports.random));
+  await call.catch((error) =>
+    // It has come back already, or comes back with its visibility timeout.
+    ports.log("info", "message not released", { rollout: item.key, error: describeError(error, 200) }),
+  );
+}
+
+/** How far those are spread out that died together twice, in seconds. */
+const CRASH_SPREAD_SECONDS = 300;
+
+/**
+ * At once after the first crash. From the second on anywhere within minutes: an agent that ends its process takes its
+ * whole batch with it, and the same batch must not die again until all of it is dead.
+ */
+function afterCrash({ history, state }: RolloutItem, random: Random): number {
+  if (state === "dead") return 0;
+  const crashes = history.filter(({ reason }) => reason === "crashed").length;
+  return crashes < 2 ? 0 : Math.round(random() * CRASH_SPREAD_SECONDS);
+}
+
+/** An episode is an orphan when no open rollout names its attempt, and its invocation is dead or it lies idle. */
+async function giveBackOrphans(
+  ports: SweepPorts,
+  engineName: string,
+  pool: PoolInformation,
+): Promise<number> {
+  const running = Object.entries(pool.running_episode_details ?? {});
+  const ours = running.flatMap(([episode, details]) => {
+    const uuid = parseClientUuid(details.client_uuid);
+    return uuid && ports.fleets.has(uuid.fleet) ? [{ episode, details, uuid }] : [];
+  });
+  if (ours.length === 0) return 0;
+  // Read after the pool: whatever was claimed and stored by then is in the index or will be within seconds.
+  const open = await ports.index.openRollouts(engineName);
+  const outcomes = await inParallel(ours, async ({ episode, details, uuid }) => {
+    const idle = Number.parseFloat(details.time_since_last_activity) >= ORPHAN_IDLE_SECONDS;
+    if (!idle && (await isAlive(ports, uuid.invocation, ports.clock.now()))) return false;
+    if (await isRemembered(ports, open, uuid)) return false;
+    return await giveBack(ports, details.client_uuid, episode);
+  });
+  return outcomes.filter((given) => given).length;
+}
+
+async function isRemembered(
+  ports: SweepPorts,
+  open: readonly OpenRollout[],
+  uuid: { invocation: string; attempt: string; fleet: string },
+): Promise<boolean> {
+  const candidates = open.filter(
+    ({ invocation, fleet }) => invocation === uuid.invocation && fleet === uuid.fleet,
+  );
+  const items = await inParallel(candidates, ({ fleet, key }) => ports.rollouts.read(fleet, key));
+  return items.some((item) => item?.attempt?.id === uuid.attempt);
+}
+
+async function giveBack(ports: SweepPorts, clientUuid: string, episode: string): Promise<boolean> {
+  try {
+    // The pool has just shown that this attempt holds it; look again, since some time has passed.
+    const holder = (await ports.engine.pool()).running_episode_details?.[episode]?.client_uuid;
+    if (holder !== clientUuid) return false;
+    await ports.engine.abort(clientUuid, episode, { timeoutMs: 10_000 });
+    ports.log("warn", "orphaned episode given back", { episode, client: clientUuid });
+    return true;
+  } catch (error) {
+    ports.log("warn", "orphaned episode not given back yet", { episode, error: describeError(error, 300) });
+    return false;
+  }
+}
+
+async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += AT_ONCE)
+    results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(work))));
+  return results;
+}

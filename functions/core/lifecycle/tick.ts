@@ -1,0 +1,91 @@
+/** One tick of the lifecycle function: each part runs even if another fails. */
+import type { Clock } from "../clock.ts";
+import { describeError } from "../errors.ts";
+import type { Log } from "../ports.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { type SweepPorts, type Swept, sweep } from "./sweep.ts";
+import { type SnapshotPorts, takeSnapshot } from "./take-snapshot.ts";
+
+export interface TickPorts {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** One step towards what is wanted of the engine. */
+  readonly drive: () => Promise<unknown>;
+  readonly sweep: SweepPorts;
+  /** Pauses fleets that have spent their budget, and resumes them. */
+  readonly budget: () => Promise<void>;
+  readonly snapshot: SnapshotPorts;
+}
+
+export interface TickOptions {
+  readonly engine: string;
+  readonly sweepIntervalSeconds: number;
+}
+
+/** Between two sweeps of one tick. */
+export const SWEEP_INTERVAL_SECONDS = 20;
+/** The sweeps of a tick end before the next tick comes: only one runs at a time, and one that is refused is gone. */
+const TICK_MS = 55_000;
+/** How long one sweep may wait for the engine: the next one goes on where it stopped. */
+const SWEEP_PATIENCE_MS = 25_000;
+
+export async function tick(ports: TickPorts, options: TickOptions): Promise<Snapshot | undefined> {
+  const began = ports.clock.now();
+  // Starting or stopping an engine may take minutes: the rest goes on beside it.
+  const driving = part(ports, "drive", ports.drive);
+  try {
+    return await sweepAndLook(ports, options, began);
+  } finally {
+    await driving;
+  }
+}
+
+async function sweepAndLook(
+  ports: TickPorts,
+  options: TickOptions,
+  began: number,
+): Promise<Snapshot | undefined> {
+  const swept = await sweepOnce(ports, options, SWEEP_PATIENCE_MS);
+  await part(ports, "budget", ports.budget);
+  const snapshot = await part(ports, "snapshot", () =>
+    takeSnapshot(ports.snapshot, options.engine, swept?.overdue ?? new Map()),
+  );
+  const open = Object.values(snapshot?.fleets ?? {}).reduce((sum, fleet) => sum + fleet.open, 0);
+  if (open > 0 && options.sweepIntervalSeconds > 0) await sweepOn(ports, options, began);
+  return snapshot;
+}
+
+/**
+ * While episodes are open, sweeps more often than the schedule ticks, so that a crash is settled within two minutes:
+ * 63 s of silence, 20 s until the next sweep, and some looks at the engine.
+ */
+async function sweepOn(ports: TickPorts, options: TickOptions, began: number): Promise<void> {
+  const interval = options.sweepIntervalSeconds * 1000;
+  for (let at = began + interval; at < began + TICK_MS; at += interval) {
+    await ports.clock.sleep(Math.max(0, at - ports.clock.now()));
+    const left = began + TICK_MS - ports.clock.now();
+    if (left <= 0) return;
+    await sweepOnce(ports, options, Math.min(left, SWEEP_PATIENCE_MS));
+  }
+}
+
+async function sweepOnce(
+  ports: TickPorts,
+  options: TickOptions,
+  patienceMs: number,
+): Promise<Swept | undefined> {
+  const until = ports.clock.now() + patienceMs;
+  const swept = await part(ports, "sweep", () => sweep(ports.sweep, options.engine, until));
+  const { overdue, ...counts } = swept ?? {};
+  if (Object.values(counts).some((count) => count > 0)) ports.log("info", "swept", counts);
+  return swept;
+}
+
+async function part<T>(ports: TickPorts, name: string, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    ports.log("error", `${name} failed`, { error: describeError(error) });
+    return undefined;
+  }
+}

@@ -1,0 +1,97 @@
+/** A batch of queue records: its rollouts run at the same time, and none harms its neighbours. */
+import { AdmissionDesk } from "../admission/admission-desk.ts";
+import { describeError } from "../errors.ts";
+import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
+import { type Disposition, type RunningInvocation, runRollout } from "./rollout.ts";
+import { isAlive, keepSayingAlive, lifeSign } from "./signs-of-life.ts";
+import { EngineWatch } from "./watch.ts";
+
+export interface BatchInvocation {
+  readonly id: string;
+  /** Unix ms when the function's time is up. */
+  readonly endsAt: number;
+  readonly nextSerial: () => number;
+}
+
+/** After an error of ours, not of the rollout's: the table or the queue does not answer. */
+const WAIT_AFTER_TROUBLE_SECONDS = 30;
+
+/** Resolves to the message ids that must come back; everything else is done with. */
+export async function runBatch(
+  records: readonly QueueRecord[],
+  batch: BatchInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<string[]> {
+  const stop = new AbortController();
+  const watch = new EngineWatch(ports, limits.stragglerGraceSeconds);
+  const invocation = {
+    ...batch,
+    watch,
+    desk: limits.throttle && new AdmissionDesk(ports, limits.fleet, limits.throttle),
+    isAlive: async (id: string) => id === batch.id || (await isAlive(ports, id, ports.clock.now())),
+  };
+  const self = { id: batch.id, fleet: limits.fleet, endsAt: batch.endsAt };
+  let beating: Promise<void> | undefined;
+  try {
+    await ports.invocations.alive(lifeSign(self, ports.clock.now(), limits.heartbeatSeconds));
+    beating = keepSayingAlive(ports, self, limits.heartbeatSeconds, stop.signal);
+    const back = await Promise.all(records.map((record) => dispatch(record, invocation, ports, limits)));
+    return back.filter((id) => id !== undefined);
+  } catch (error) {
+    ports.log("error", "invocation could not begin", { error: describeError(error) });
+    await Promise.all(records.map((record) => giveBack(record, WAIT_AFTER_TROUBLE_SECONDS, ports)));
+    return records.map((record) => record.messageId);
+  } finally {
+    watch.stop();
+    stop.abort();
+    // A sign of life under way must not land after the invocation's item is gone.
+    await beating;
+    await ports.invocations.done(batch.id).catch(() => undefined);
+  }
+}
+
+/** Runs one record to its disposition and carries that out. Resolves to the id of a message that comes back. */
+async function dispatch(
+  record: QueueRecord,
+  invocation: RunningInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<string | undefined> {
+  const disposition = await runRollout(record, invocation, ports, limits).catch((error): Disposition => {
+    ports.log("error", "rollout could not go on", {
+      message_id: record.messageId,
+      error: describeError(error),
+    });
+    return { done: false, delaySeconds: WAIT_AFTER_TROUBLE_SECONDS, because: "trouble" };
+  });
+  if (disposition.done) {
+    await finish(record, ports);
+    return undefined;
+  }
+  ports.log("info", "message deferred", {
+    message_id: record.messageId,
+    because: disposition.because,
+    seconds: disposition.delaySeconds,
+  });
+  await giveBack(record, disposition.delaySeconds, ports);
+  return record.messageId;
+}
+
+/** Deleted now rather than with the batch, so that a crash brings back only what is unfinished. */
+async function finish(record: QueueRecord, ports: Ports): Promise<void> {
+  await ports.queue.delete(record.receipt).catch((error) =>
+    // The event source deletes it with the batch.
+    ports.log("warn", "message not deleted yet", {
+      message_id: record.messageId,
+      error: describeError(error),
+    }),
+  );
+}
+
+async function giveBack(record: QueueRecord, seconds: number, ports: Ports): Promise<void> {
+  await ports.queue.defer(record.receipt, seconds).catch((error) =>
+    // It comes back with its visibility timeout instead.
+    ports.log("warn", "message not deferred", { message_id: record.messageId, error: describeError(error) }),
+  );
+}

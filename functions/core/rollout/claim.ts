@@ -1,0 +1,148 @@
+/**
+ * The reference's `begin_episode` with bounded waiting: look at the engine, wait until it rolls, be admitted, claim;
+ * and again after a delay, as long as there is time.
+ */
+
+import type { Engine } from "../engine.ts";
+import { EngineError, InvalidMessageError } from "../errors.ts";
+import type { ClaimAnswer, ClaimRequest, EngineStatus } from "../protocol.ts";
+import type { ClaimOptions, ClaimOutcome, Granted, WaitedBecause } from "./claim-outcome.ts";
+import {
+  delayAfterRefusal,
+  expiryOf,
+  isNoEpisodes,
+  POLL_DELAY,
+  RETRY_DELAY,
+  THROTTLED_DELAY,
+} from "./claim-rules.ts";
+
+export type * from "./claim-outcome.ts";
+
+/** No outcome yet: try again after `delay` seconds. */
+interface Again {
+  readonly kind: "again";
+  readonly because: WaitedBecause;
+  readonly detail: string;
+  readonly delay: number;
+}
+
+/**
+ * Claims an episode, or says why it could not be had in time.
+ * @throws InvalidMessageError for a throttle policy without a task id: no try could ever be admitted.
+ * @throws whatever `admission` and `onUnclearClaim` throw, other than `EngineError`.
+ */
+export async function claimEpisode(
+  engine: Engine,
+  request: ClaimRequest,
+  options: ClaimOptions,
+): Promise<ClaimOutcome> {
+  if (request.throttle_policy?.current_task_id === "") {
+    throw new InvalidMessageError(
+      "throttle_policy.current_task_id: expected the task's id, found none; set task_id",
+    );
+  }
+  const tries = new Tries(engine, request, options);
+  for (;;) {
+    const status = await engine.status();
+    const step = await tries.next(status);
+    if (step.kind !== "again") return step;
+    const stop = await pause(step.delay * 1000, options);
+    if (stop === undefined) continue;
+    const error = tries.lost?.error;
+    if (error !== undefined) return { kind: "unclear-claim", error, status: status.engine_status };
+    const because = stop === "stopped" ? stop : step.because;
+    return { kind: "waited-out", because, status: status.engine_status, detail: step.detail };
+  }
+}
+
+/** Sleeps, unless that would last past `waitUntil`; says why the waiting is over, if it is. */
+async function pause(
+  ms: number,
+  { clock, signal, waitUntil }: ClaimOptions,
+): Promise<"late" | "stopped" | undefined> {
+  if (signal?.aborted) return "stopped";
+  if (clock.now() + ms > waitUntil) return "late";
+  try {
+    await clock.sleep(ms, signal);
+    return undefined;
+  } catch (error) {
+    if (signal?.aborted) return "stopped";
+    throw error;
+  }
+}
+
+/** One try after the other. Remembers a claim whose answer was lost until it is cleared up. */
+class Tries {
+  /** `at` is when that claim was sent, unix ms. */
+  lost: { readonly error: EngineError; readonly at: number } | undefined;
+  readonly #engine: Engine;
+  readonly #request: ClaimRequest;
+  readonly #options: ClaimOptions;
+
+  constructor(engine: Engine, request: ClaimRequest, options: ClaimOptions) {
+    this.#engine = engine;
+    this.#request = request;
+    this.#options = options;
+  }
+
+  async next(status: EngineStatus): Promise<ClaimOutcome | Again> {
+    // In any status: an episode that was given away to us also holds up an engine in ROLLING_POST.
+    const found = await this.#clearUp(status).catch(afterError);
+    if (found !== undefined) return found;
+    if (this.#options.signal?.aborted) return again("stopped", "", 0);
+    if (status.engine_status !== "ENGINE.ROLLING") return notRolling(status);
+    try {
+      return await this.#claim(status);
+    } catch (error) {
+      const failed = afterError(error);
+      return (await this.#clearUp(status).catch(afterError)) ?? failed;
+    }
+  }
+
+  async #claim(status: EngineStatus): Promise<Granted | Again> {
+    const { admission, clock } = this.#options;
+    if (admission !== undefined && this.#request.episode_type === "train") {
+      const { admitted, reason = "" } = await admission();
+      if (!admitted) return again("throttled", reason, THROTTLED_DELAY);
+    }
+    const at = clock.now();
+    const answer = await this.#engine.claim(this.#request).catch((error: unknown) => {
+      if (error instanceof EngineError && error.failure === "unclear") this.lost = { error, at };
+      throw error;
+    });
+    return answer.success ? this.#granted(answer, clock.now(), status) : refused(answer.fail_cause);
+  }
+
+  /** Undefined where nothing is lost, or nothing was given away. */
+  async #clearUp(status: EngineStatus): Promise<ClaimOutcome | undefined> {
+    if (this.lost === undefined) return undefined;
+    const { error, at } = this.lost;
+    const { onUnclearClaim } = this.#options;
+    if (onUnclearClaim === undefined) return { kind: "unclear-claim", error, status: status.engine_status };
+    const grant = await onUnclearClaim(error);
+    this.lost = undefined;
+    return grant && this.#granted(grant, at, status);
+  }
+
+  #granted(grant: ClaimAnswer, claimedAt: number, status: EngineStatus): Granted {
+    const expiresAt = expiryOf(claimedAt, this.#request.discard_episode_timeout);
+    return { kind: "granted", grant, claimedAt, expiresAt, globalStep: status.global_step ?? null };
+  }
+}
+
+function again(because: WaitedBecause, detail: string, delay: number): Again {
+  return { kind: "again", because, detail, delay };
+}
+
+function notRolling({ engine_status, engine_status_detail: detail }: EngineStatus): Again {
+  return again("not-rolling", detail ? `${engine_status}: ${detail}` : engine_status, POLL_DELAY);
+}
+
+function refused(failCause: string): Again {
+  return again(isNoEpisodes(failCause) ? "no-episodes" : "refused", failCause, delayAfterRefusal(failCause));
+}
+
+function afterError(error: unknown): Again {
+  if (!(error instanceof EngineError)) throw error;
+  return again("engine-error", error.message, RETRY_DELAY);
+}

@@ -1,0 +1,175 @@
+/**
+ * Brings a stored result to the engine: ends the episode, and where the answer leaves it open whether the engine took
+ * the reward, looks at the pool before doing anything else.
+ */
+import { clientUuid } from "../client-uuid.ts";
+import { EngineError } from "../errors.ts";
+import type { SettleLimits, SettlePorts } from "../ports.ts";
+import type { PoolInformation } from "../protocol.ts";
+import type { Reason } from "../reasons.ts";
+import { lookFor, POOL_LAG_MS, type Sight } from "./look.ts";
+import type { OpenRolloutItem } from "./rollout-item.ts";
+
+/** How the report came out; `later` nothing is decided yet, and `goneSince` must be remembered for the next look. */
+export type Reported =
+  | { decided: true; reason: Reason; detail?: string }
+  | { decided: false; detail: string; goneSince?: number | undefined };
+
+/** Between two looks at an episode that cannot be decided yet. */
+const LOOK_INTERVAL_MS = 5000;
+/** An end that is still ours after so many looks never arrived: the engine takes one end at most, so send it again. */
+const LOOKS_BEFORE_RESEND = 2;
+
+interface Reporting {
+  readonly item: OpenRolloutItem;
+  /** Unix ms until when this process may go on. */
+  readonly until: number;
+  /** Whether an end may have reached the engine already. */
+  maybeSent: boolean;
+  goneSince: number | undefined;
+}
+
+export async function report(
+  ports: SettlePorts,
+  limits: SettleLimits,
+  item: OpenRolloutItem,
+  options: { until: number; resumed: boolean },
+): Promise<Reported> {
+  const state: Reporting = {
+    item,
+    until: options.until,
+    maybeSent: options.resumed,
+    goneSince: item.attempt.gone_since,
+  };
+  // A result that another process stored may have been reported by it: look before sending.
+  let look = options.resumed;
+  let detail = "";
+  for (;;) {
+    const step: Reported | "send" = look ? await lookUntilClear(ports, limits, state) : "send";
+    if (step !== "send") return step;
+    const sent = await sendEnd(ports, limits, state);
+    if (sent === "look") look = true;
+    else if (sent.decided) return sent;
+    else detail = sent.detail;
+    if (!(await pause(ports, state.until))) return { decided: false, detail, goneSince: state.goneSince };
+  }
+}
+
+async function sendEnd(
+  ports: SettlePorts,
+  limits: SettleLimits,
+  state: Reporting,
+): Promise<Reported | "look"> {
+  const { attempt, task_id } = state.item;
+  const output = attempt.result;
+  if (!output) return { decided: true, reason: "crashed", detail: "no result was stored" };
+  try {
+    await ports.engine.end(
+      {
+        client_uuid: clientUuid(limits.fleet, attempt.id),
+        episode_uuid: attempt.episode,
+        task_id,
+        workflow_output: output,
+      },
+      { timeoutMs: Math.max(1000, state.until - ports.clock.now()) },
+    );
+    return { decided: true, reason: "ended" };
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    return afterFailedEnd(error, state);
+  }
+}
+
+/** What a failed end means, by the engine's own order of checks (protocol, "End"). */
+function afterFailedEnd(error: EngineError, state: Reporting): Reported | "look" {
+  const detail = error.message;
+  if (error.failure === "unreachable") return { decided: false, detail };
+  if (error.failure === "unclear") {
+    state.maybeSent = true;
+    return "look";
+  }
+  if (state.maybeSent) return "look";
+  if (error.status === 422) return { decided: true, reason: "invalid-output", detail };
+  if (/not in rolling state/.test(error.detail))
+    return { decided: true, reason: "engine-left-rolling", detail };
+  const lost = error.status === 404 || /not found|not in claimed status/.test(error.detail);
+  return { decided: true, reason: lost ? "episode-lost" : "engine-refused", detail };
+}
+
+/** Looks until the episode's fate is clear, or is still ours and the end never arrived. */
+async function lookUntilClear(
+  ports: SettlePorts,
+  limits: SettleLimits,
+  state: Reporting,
+): Promise<Reported | "send"> {
+  let oursSeen = 0;
+  for (;;) {
+    const sight = await look(ports, limits, state);
+    if (sight === "ours") oursSeen += 1;
+    if (sight === "ours" && (oursSeen >= LOOKS_BEFORE_RESEND || !state.maybeSent)) return "send";
+    const verdict = verdictOf(sight, state, ports.clock.now());
+    if (verdict) return verdict;
+    if (!(await pause(ports, state.until)))
+      return { decided: false, detail: `looked, and saw it ${sight}`, goneSince: state.goneSince };
+  }
+}
+
+function verdictOf(
+  sight: Sight | "vanished" | "unreadable",
+  state: Reporting,
+  now: number,
+): Reported | undefined {
+  const notOurs = sight === "lost" || sight === "gone" || sight === "past" || sight === "vanished";
+  // An eval end puts the episode up for claiming again and shows nowhere: no longer ours is all there is to see.
+  if (notOurs && state.item.episode_type === "eval" && state.maybeSent)
+    return { decided: true, reason: "ended" };
+  if (sight === "ended") return { decided: true, reason: "ended" };
+  if (sight === "lost")
+    return { decided: true, reason: "episode-lost", detail: "the engine shows no end of this episode" };
+  if (sight === "vanished")
+    return { decided: true, reason: "unknown", detail: "the engine shows neither the episode nor its end" };
+  if (sight !== "past") return undefined;
+  if (!state.maybeSent) return { decided: true, reason: "engine-left-rolling" };
+  // The pool may still be about to show the end.
+  if (now - (state.goneSince ?? now) < POOL_LAG_MS) return undefined;
+  return { decided: true, reason: "unknown", detail: "the engine has left the batch and shows no end" };
+}
+
+async function look(
+  ports: SettlePorts,
+  limits: SettleLimits,
+  state: Reporting,
+): Promise<Sight | "vanished" | "unreadable"> {
+  const { item } = state;
+  const names = { clientUuid: clientUuid(limits.fleet, item.attempt.id), taskId: item.task_id };
+  try {
+    const pool = await ports.engine.pool();
+    const now = ports.clock.now();
+    const attempt =
+      state.goneSince === undefined ? item.attempt : { ...item.attempt, gone_since: state.goneSince };
+    const sight = lookFor(attempt, names, pool, now);
+    if (sight === "gone" || sight === "past") state.goneSince ??= now;
+    else if (sight === "ours") state.goneSince = undefined;
+    const vanished = sight === "lost" && state.maybeSent && (await hasVanished(ports, attempt.episode, pool));
+    return vanished ? "vanished" : sight;
+  } catch (error) {
+    if (error instanceof EngineError) return "unreadable";
+    throw error;
+  }
+}
+
+/**
+ * An engine that restarted without its state may be at the same step again: that it shows no end then proves nothing.
+ * Only where it still has the episode, unclaimed or somebody else's, has no end of ours been taken.
+ */
+async function hasVanished(ports: SettlePorts, episode: string, pool: PoolInformation): Promise<boolean> {
+  const ended = Object.values(pool.completed_tasks_details).some((episodes) => episodes.includes(episode));
+  if (ended || Object.hasOwn(pool.running_episode_details ?? {}, episode)) return false;
+  return !(await ports.engine.buffer()).some(({ episode_uuid }) => episode_uuid === episode);
+}
+
+async function pause(ports: SettlePorts, until: number): Promise<boolean> {
+  if (ports.clock.now() + LOOK_INTERVAL_MS >= until) return false;
+  await ports.clock.sleep(LOOK_INTERVAL_MS);
+  return true;
+}

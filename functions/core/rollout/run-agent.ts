@@ -1,0 +1,150 @@
+/** Runs the user's agent under a deadline and an abort signal, and checks what comes out of it. */
+import type { Agent, ChatRequest } from "../agent.ts";
+import type { Clock } from "../clock.ts";
+import { describeError, InvalidOutputError, ModelError } from "../errors.ts";
+import type { AgentRunner, Log } from "../ports.ts";
+import { type EpisodeType, type WorkflowOutput, workflowOutputSchema } from "../protocol.ts";
+import type { Reason } from "../reasons.ts";
+import { type Rollout, wellFormed } from "./message.ts";
+
+/** The reason of an episode's abort signal: why this attempt is over. */
+export class AttemptAborted extends Error {
+  override readonly name = "AttemptAborted";
+  readonly reason: Reason;
+  constructor(reason: Reason, detail: string) {
+    super(detail);
+    this.reason = reason;
+  }
+}
+
+/** An agent throws this to say that the rollout deserves another attempt, without an error in the logs. */
+export const AGENT_ABORT = "AgentAbort";
+
+export type AgentEnd =
+  | { kind: "output"; output: WorkflowOutput; calls: number; lastCallAt: number | undefined }
+  | { kind: "failed"; reason: Reason; detail: string; calls: number };
+
+export interface AgentRun {
+  readonly rollout: Rollout;
+  readonly grant: { openai_base_url: string; openai_api_key: string };
+  readonly controller: AbortController;
+  /** Unix ms. */
+  readonly deadline: number;
+  readonly allowUnusualRewards: boolean;
+  readonly log: Log;
+}
+
+/** Never throws, and never waits longer than a moment past the deadline, whatever the agent does. */
+export async function runAgent(
+  ports: { clock: Clock; agents: AgentRunner },
+  run: AgentRun,
+): Promise<AgentEnd> {
+  const { controller, deadline } = run;
+  const signal = controller.signal;
+  const model = ports.agents.start({
+    baseUrl: run.grant.openai_base_url,
+    apiKey: run.grant.openai_api_key,
+    signal,
+  });
+  const over = new AbortController();
+  void abortAtDeadline(ports.clock, controller, deadline, over.signal);
+  try {
+    const episode = {
+      baseUrl: run.grant.openai_base_url,
+      apiKey: run.grant.openai_api_key,
+      signal,
+      deadline,
+      chat: (request: ChatRequest) => handled(model.chat(request)),
+      log: (message: string, facts?: Record<string, unknown>) => run.log("info", message, facts),
+    };
+    const output = await untilAborted(callAgent(ports.agents.agent, run.rollout, episode), signal);
+    const checked = checkOutput(output, run.rollout.episodeType, run.allowUnusualRewards);
+    return { kind: "output", output: checked, calls: model.calls(), lastCallAt: model.lastCallAt() };
+  } catch (error) {
+    return { kind: "failed", ...blame(error, signal), calls: model.calls() };
+  } finally {
+    over.abort();
+    if (!signal.aborted) controller.abort(new AttemptAborted("ended", "the agent has returned"));
+  }
+}
+
+/** An agent may throw before its first await; that is a failure like any other. */
+async function callAgent(agent: Agent, rollout: Rollout, episode: Parameters<Agent>[1]): Promise<unknown> {
+  return await agent(structuredClone(rollout.task), episode);
+}
+
+async function abortAtDeadline(
+  clock: Clock,
+  controller: AbortController,
+  deadline: number,
+  over: AbortSignal,
+): Promise<void> {
+  try {
+    await clock.sleep(Math.max(0, deadline - clock.now()), over);
+    controller.abort(new AttemptAborted("deadline", "the agent was not done at the episode's deadline"));
+  } catch {
+    // The agent was done first.
+  }
+}
+
+/** An agent may leave a call behind: that it is cut off then must not end the process, with all its neighbours. */
+function handled<T>(work: Promise<T>): Promise<T> {
+  work.catch(() => undefined);
+  return work;
+}
+
+/** An agent that ignores its signal is left behind; its late outcome must not become an unhandled rejection. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+function blame(error: unknown, signal: AbortSignal): { reason: Reason; detail: string } {
+  // Once the signal has fired, whatever the agent throws is its consequence.
+  const cause: unknown = signal.aborted ? signal.reason : error;
+  if (cause instanceof AttemptAborted) return { reason: cause.reason, detail: cause.message };
+  if (cause instanceof InvalidOutputError) return { reason: "invalid-output", detail: cause.message };
+  const aborted = cause instanceof Error && cause.name === AGENT_ABORT;
+  const status = cause instanceof ModelError && cause.status !== undefined ? ` (HTTP ${cause.status})` : "";
+  return { reason: aborted ? "agent-aborted" : "agent-error", detail: describeError(cause) + status };
+}
+
+/**
+ * The output as the engine's JSON will carry it. A train reward is a finite number: over null or a list the trainer
+ * loses a slot until the next batch. Throws `InvalidOutputError`.
+ */
+export function checkOutput(value: unknown, type: EpisodeType, allowUnusual: boolean): WorkflowOutput {
+  const decoded = workflowOutputSchema.safeParse(value);
+  if (!decoded.success) {
+    const faults = decoded.error.issues.map(
+      ({ path, message }) => `${path.join(".") || "output"}: ${message}`,
+    );
+    throw new InvalidOutputError(`expected a WorkflowOutput, found ${faults.slice(0, 5).join("; ")}`);
+  }
+  const { reward } = decoded.data;
+  if (type === "train" && typeof reward !== "number" && !allowUnusual)
+    throw new InvalidOutputError(
+      `expected a finite number as reward, found ${reward === null ? "null" : "a list"}: the trainer loses a slot ` +
+        "over it. Return one number, or set allowUnusualRewards",
+    );
+  if ([reward ?? 0].flat().some((number) => !Number.isFinite(Math.fround(number))))
+    throw new InvalidOutputError(
+      "expected a reward that a 32-bit float holds, found a larger one: the trainer would make it infinite",
+    );
+  return workflowOutputSchema.parse(asJson(decoded.data));
+}
+
+function asJson(output: WorkflowOutput): unknown {
+  try {
+    return JSON.parse(JSON.stringify(output), (_key, part) => wellFormed(part));
+  } catch (error) {
+    throw new InvalidOutputError(
+      `expected metadata that JSON can carry, found ${describeError(error, 200)}. Return plain objects, arrays, ` +
+        "strings, numbers, booleans or null",
+    );
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The transitions of a rollout as pure functions: the item that stands, in; the item that shall stand, out. Writing it
+ * is conditional on the item that was left, so a late or doubled attempt changes nothing.
+ */
+import { shorten } from "../errors.ts";
+import type { WorkflowOutput } from "../protocol.ts";
+import { type Reason, usesUpAnAttempt } from "../reasons.ts";
+import type { Rollout } from "./message.ts";
+import {
+  type Attempt,
+  HISTORY_LENGTH,
+  type OpenRolloutItem,
+  type PastAttempt,
+  type RolloutItem,
+} from "./rollout-item.ts";
+
+export interface FleetName {
+  readonly fleet: string;
+  readonly engine: string;
+}
+
+/** Characters of a detail that an item keeps. */
+const DETAIL_LENGTH = 500;
+
+/** A transition leaves the stamp to the writer. */
+export type NextItem = Omit<RolloutItem, "stamp">;
+
+/** A rollout of which the table knows nothing yet. */
+export function firstSeen(rollout: Rollout, names: FleetName, now: number): NextItem {
+  return {
+    v: 1,
+    fleet: names.fleet,
+    engine: names.engine,
+    key: rollout.key,
+    task_id: rollout.task.task_id,
+    repeat: rollout.repeat,
+    ...(rollout.run === undefined ? {} : { run: rollout.run }),
+    episode_type: rollout.episodeType,
+    state: "waiting",
+    attempts: 0,
+    tries: 0,
+    history: [],
+    created_at: now,
+    changed_at: now,
+  };
+}
+
+/** waiting → running: an episode is claimed. */
+export function opened(item: NextItem, attempt: Attempt, now: number): NextItem & { attempt: Attempt } {
+  return { ...item, state: "running", tries: item.tries + 1, attempt, changed_at: now };
+}
+
+/** running → reporting: the result is safe, whatever happens to this process. */
+export function withResult(
+  item: OpenRolloutItem,
+  result: WorkflowOutput,
+  model: { calls: number; lastCallAt?: number | undefined },
+  now: number,
+): NextItem & { attempt: Attempt } {
+  const last = model.lastCallAt === undefined ? {} : { last_call_at: model.lastCallAt };
+  const attempt = { ...item.attempt, result, result_at: now, model_calls: model.calls, ...last };
+  return { ...item, state: "reporting", attempt, changed_at: now };
+}
+
+/** Remembers since when the engine shows the episode nowhere. */
+export function goneSince(item: OpenRolloutItem, now: number): NextItem {
+  return { ...item, attempt: { ...item.attempt, gone_since: now }, changed_at: now };
+}
+
+/** Remembers how the attempt failed, where the engine could not be told so. */
+export function failed(
+  item: OpenRolloutItem,
+  reason: Reason,
+  detail: string | undefined,
+  settlingAt?: number,
+): NextItem {
+  const failure = {
+    reason,
+    ...(detail ? { detail: shorten(detail, DETAIL_LENGTH) } : {}),
+    ...(settlingAt === undefined ? {} : { settling_at: settlingAt }),
+  };
+  return { ...item, attempt: { ...item.attempt, failure } };
+}
+
+/** The open attempt ends under exactly one reason; the rollout is ended, unknown, dead, or waits for another one. */
+export function closed(
+  item: OpenRolloutItem,
+  end: {
+    reason: Reason;
+    now: number;
+    maxAttempts: number;
+    detail?: string | undefined;
+    withoutPenalty?: boolean;
+  },
+): NextItem {
+  const { attempt: _, ...rest } = item;
+  const penalty = end.reason !== "ended" && usesUpAnAttempt(end.reason) && !end.withoutPenalty;
+  const attempts = item.attempts + (penalty ? 1 : 0);
+  const history = [...item.history, past(item.attempt, end)].slice(-HISTORY_LENGTH);
+  const state = stateAfter(end.reason, attempts, end.maxAttempts);
+  return {
+    ...rest,
+    state,
+    attempts,
+    history,
+    changed_at: end.now,
+    ...(state === "dead" ? { letter: "owed" as const } : {}),
+  };
+}
+
+function stateAfter(reason: Reason, attempts: number, maxAttempts: number): RolloutItem["state"] {
+  if (reason === "ended") return "ended";
+  if (reason === "unknown") return "unknown";
+  return attempts >= maxAttempts ? "dead" : "waiting";
+}
+
+function past(
+  attempt: Attempt,
+  end: { reason: Reason; now: number; detail?: string | undefined },
+): PastAttempt {
+  const counted = end.reason === "ended" || end.reason === "unknown";
+  return {
+    id: attempt.id,
+    episode: attempt.episode,
+    reason: end.reason,
+    at: end.now,
+    from: attempt.claimed_at,
+    step: attempt.global_step,
+    ...(counted && attempt.result ? { reward: attempt.result.reward } : {}),
+    ...(attempt.model_calls === undefined ? {} : { calls: attempt.model_calls }),
+    ...(end.detail ? { detail: shorten(end.detail, DETAIL_LENGTH) } : {}),
+  };
+}
+
+/** dead, letter owed → dead, letter sent. */
+export function letterSent(item: RolloutItem, now: number): NextItem {
+  return { ...item, letter: "sent", changed_at: now };
+}
+
+/** ended → ended, and the pool has shown it (or, with null, never did). */
+export function confirmed(item: RolloutItem, at: number | null): NextItem {
+  return { ...item, confirmed_at: at };
+}
+
+/** The last way an attempt of this rollout ended. */
+export function lastAttempt(item: RolloutItem): PastAttempt | undefined {
+  return item.history.at(-1);
+}

@@ -1,0 +1,51 @@
+/** How long a message waits in the queue before its rollout is tried again, in seconds. */
+
+import type { Random } from "../clock.ts";
+import { usesUpAnAttempt } from "../reasons.ts";
+import type { WaitedBecause } from "./claim.ts";
+import type { RolloutItem } from "./rollout-item.ts";
+
+/** SQS hides a message for at most 12 h from its receive; nothing here comes near. */
+const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {
+  "not-rolling": 60,
+  "no-episodes": 60,
+  refused: 60,
+  "engine-error": 120,
+  throttled: 60,
+  "no-time": 5,
+  stopped: 5,
+};
+
+/**
+ * SQS itself makes a dead letter of a message after `maxReceiveCount` (1,000) deliveries, and a deferral is one. So a
+ * message that has waited for hours comes back less often: 1,000 deliveries then last longer than the 14 days for which
+ * SQS keeps it.
+ */
+const PATIENT: readonly { readonly after: number; readonly seconds: number }[] = [
+  { after: 200, seconds: 1800 },
+  { after: 100, seconds: 900 },
+  { after: 40, seconds: 300 },
+];
+
+/** Grows with each delivery and is spread by a quarter either way, so that waiting messages do not come back at once. */
+export function waitInQueue(because: WaitedBecause, receiveCount: number, random: Random): number {
+  const grown = 10 * 1.5 ** Math.min(receiveCount - 1, 20);
+  const patient = PATIENT.find(({ after }) => receiveCount > after)?.seconds ?? 0;
+  return spread(Math.max(Math.min(grown, LONGEST_WAIT_SECONDS[because]), patient), random);
+}
+
+/** After a failed attempt: 2 s, 8 s, 32 s … up to five minutes. */
+export function waitAfterAttempt(item: Pick<RolloutItem, "attempts" | "history">, random: Random): number {
+  const last = item.history.at(-1);
+  if (!last || usesUpAnAttempt(last.reason))
+    return spread(Math.min(2 * 4 ** Math.max(0, item.attempts - 1), 300), random);
+  // Without penalty it costs the rollout nothing, but an engine in trouble must not be hammered.
+  return spread(Math.min(2 * 1.5 ** (item.history.length - 1), 60), random);
+}
+
+/** While another attempt of the same rollout is open. */
+export const WAIT_FOR_OPEN_ATTEMPT_SECONDS = 30;
+
+function spread(seconds: number, random: Random): number {
+  return Math.max(1, Math.round(seconds * (0.75 + random() / 2)));
+}

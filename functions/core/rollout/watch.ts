@@ -1,0 +1,114 @@
+/**
+ * Watches the engine on behalf of all running episodes of an invocation: as soon as the engine has left its rolling
+ * states, or no longer considers an episode ours, the episode's abort signal fires.
+ */
+
+import type { Clock } from "../clock.ts";
+import type { Engine } from "../engine.ts";
+import { describeError } from "../errors.ts";
+import type { Log } from "../ports.ts";
+import { CANNOT_CONNECT } from "../protocol.ts";
+import { isRolling, lookFor } from "./look.ts";
+import type { Attempt } from "./rollout-item.ts";
+import { AttemptAborted } from "./run-agent.ts";
+
+/** How often the status is read, and how many readings of it make one of the pool. */
+const STATUS_INTERVAL_MS = 5000;
+const STATUSES_PER_POOL = 3;
+
+export interface Watched {
+  readonly attempt: Attempt;
+  readonly clientUuid: string;
+  readonly taskId: string;
+  readonly controller: AbortController;
+}
+
+export class EngineWatch {
+  readonly #ports: { clock: Clock; engine: Engine; log: Log };
+  readonly #graceMs: number | undefined;
+  readonly #episodes = new Set<Watched>();
+  readonly #stop = new AbortController();
+  #running = false;
+  #postSince: number | undefined;
+
+  constructor(ports: { clock: Clock; engine: Engine; log: Log }, stragglerGraceSeconds: number | undefined) {
+    this.#ports = ports;
+    this.#graceMs = stragglerGraceSeconds === undefined ? undefined : stragglerGraceSeconds * 1000;
+  }
+
+  /** Returns the function that ends the watch over this episode. */
+  add(episode: Watched): () => void {
+    this.#episodes.add(episode);
+    if (!this.#running) {
+      this.#running = true;
+      void this.#loop();
+    }
+    return () => this.#episodes.delete(episode);
+  }
+
+  /** Ends the watch for good. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async #loop(): Promise<void> {
+    for (let reading = 1; !this.#stop.signal.aborted; reading += 1) {
+      await this.#ports.clock.sleep(STATUS_INTERVAL_MS, this.#stop.signal).catch(() => undefined);
+      if (this.#stop.signal.aborted) return;
+      if (this.#episodes.size === 0) {
+        // Nobody looked meanwhile: the next ROLLING_POST may be another one.
+        this.#postSince = undefined;
+        continue;
+      }
+      await this.#readStatus();
+      if (reading % STATUSES_PER_POOL === 0) await this.#readPool();
+    }
+  }
+
+  async #readStatus(): Promise<void> {
+    // Judge only episodes that were there before the engine was asked.
+    const episodes = [...this.#episodes];
+    const { engine_status: status, global_step: step } = await this.#ports.engine.status();
+    if (status === CANNOT_CONNECT || status === "unknown") return;
+    this.#noteStragglers(status, episodes);
+    if (!isRolling(status))
+      for (const episode of episodes) abort(episode, "engine-left-rolling", `the engine is ${status}`);
+    // A whole weight sync may have passed between two readings.
+    else if (episodes.some(({ attempt }) => attempt.global_step !== step)) await this.#readPool();
+  }
+
+  #noteStragglers(status: string, episodes: Watched[]): void {
+    const now = this.#ports.clock.now();
+    this.#postSince = status === "ENGINE.ROLLING_POST" ? (this.#postSince ?? now) : undefined;
+    if (this.#graceMs === undefined || this.#postSince === undefined) return;
+    if (now - this.#postSince < this.#graceMs) return;
+    for (const episode of episodes) {
+      if (episode.attempt.claimed_at <= this.#postSince)
+        abort(episode, "straggler", "the engine has its samples and waits for this episode");
+    }
+  }
+
+  async #readPool(): Promise<void> {
+    const episodes = [...this.#episodes];
+    try {
+      const pool = await this.#ports.engine.pool();
+      for (const episode of episodes) {
+        const sight = lookFor(episode.attempt, episode, pool, this.#ports.clock.now());
+        if (sight === "past")
+          abort(episode, "engine-left-rolling", "the engine has gone on to another batch");
+        if (sight === "lost" || sight === "gone")
+          abort(episode, "episode-lost", "the engine no longer shows this episode as ours");
+      }
+    } catch (error) {
+      this.#ports.log("warn", "pool could not be read", { error: describeError(error, 300) });
+    }
+  }
+}
+
+function abort(
+  episode: Watched,
+  reason: "engine-left-rolling" | "straggler" | "episode-lost",
+  detail: string,
+) {
+  if (!episode.controller.signal.aborted) episode.controller.abort(new AttemptAborted(reason, detail));
+}

@@ -1,0 +1,173 @@
+import { describe, expect, test, vi } from "vitest";
+import type { Engine } from "../../../../functions/core/engine.ts";
+import type { SettlePorts } from "../../../../functions/core/ports.ts";
+import { report } from "../../../../functions/core/rollout/report.ts";
+import type { RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
+import { deadUrl, engineAt } from "../../../support/engine-that.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { anOpenItem, NOW } from "../items.ts";
+import { type Script, scriptedEngine, us } from "../scripted-engine.ts";
+
+const result = { reward: 1, is_success: true, metadata: {}, log_metrics: {} };
+const limits = { fleet: "main", maxAttempts: 3 };
+const stored = (facts: Partial<RolloutItem> = {}) =>
+  anOpenItem({ state: "reporting", ...facts }, { result, result_at: NOW });
+
+/** Reporting needs the clock, the log and the engine; the rest of the ports is not touched. */
+function portsWith(clock: FakeClock, engine: Engine): SettlePorts {
+  return { clock, engine, log: vi.fn() } as unknown as SettlePorts;
+}
+async function run(
+  script: Script,
+  options: { resumed?: boolean; seconds?: number; item?: Partial<RolloutItem> } = {},
+) {
+  const played = await scriptedEngine(script);
+  const until = NOW + (options.seconds ?? 120) * 1000;
+  const reported = await report(portsWith(played.clock, played.engine), limits, stored(options.item), {
+    until,
+    resumed: options.resumed ?? false,
+  });
+  expect(played.clock.now()).toBeLessThanOrEqual(until);
+  return { ...played, reported };
+}
+const notFound = [400, "Episode episode-1 not found."] as const;
+
+describe("the end of an episode", () => {
+  test("that the engine takes is all there is to do", async () => {
+    const { reported, ends, looks } = await run({ ends: ["ok"] });
+    expect(reported).toEqual({ decided: true, reason: "ended" });
+    expect(ends()).toMatchObject([
+      {
+        client_uuid: us,
+        episode_uuid: "episode-1",
+        task_id: "task-1",
+        workflow_output: { reward: 1, metadata: { task_id: "task-1" } },
+        declare_client_active: false,
+      },
+    ]);
+    expect(looks()).toBe(0);
+  });
+
+  test.each([
+    [notFound, "episode-lost"],
+    [[400, "Episode episode-1 is not in claimed status, maybe you take **too long**"], "episode-lost"],
+    [[404, "Episode episode-1 is claimed by another client"], "episode-lost"],
+    [
+      [400, "Engine is not in rolling state. Current status: [ENGINE.WEIGHT_SYNCING]. Cannot end episode."],
+      "engine-left-rolling",
+    ],
+    [[422, [{ loc: ["body", "workflow_output", "reward"], msg: "no number" }]], "invalid-output"],
+    [[403, "who are you?"], "engine-refused"],
+  ] as const)("that is refused at once with %j is %s, and not sent again", async (answer, reason) => {
+    const { reported, ends, looks } = await run({ ends: [answer] });
+    expect(reported).toMatchObject({ decided: true, reason });
+    expect([ends().length, looks()]).toEqual([1, 0]);
+  });
+});
+
+describe("an end whose answer was lost", () => {
+  test("is not sent again where the pool shows that it was taken", async () => {
+    const { reported, ends } = await run({ ends: ["cut"], pool: ["nowhere", "nowhere", "ended"] });
+    expect(reported).toEqual({ decided: true, reason: "ended" });
+    expect(ends()).toHaveLength(1);
+  });
+
+  test("is sent again where the pool shows twice that the episode is still ours", async () => {
+    const { reported, ends, looks } = await run({ ends: ["cut", "ok"], pool: ["ours"] });
+    expect(reported).toEqual({ decided: true, reason: "ended" });
+    expect([ends().length, looks()]).toEqual([2, 2]);
+  });
+
+  test("counts as taken although the second one is refused as not found, once the pool shows it", async () => {
+    const { reported, ends } = await run({
+      ends: ["cut", notFound],
+      pool: ["ours", "ours", "nowhere", "ended"],
+    });
+    expect(reported).toEqual({ decided: true, reason: "ended" });
+    expect(ends()).toHaveLength(2);
+  });
+
+  test.each([
+    ["other", "episode-lost", 0],
+    ["nowhere", "unknown", 15],
+    ["past", "unknown", 15],
+  ] as const)("where the pool shows the episode as %s, is %s after %d s", async (shown, reason, seconds) => {
+    const { reported, clock, ends } = await run({ ends: ["cut"], pool: [shown] });
+    expect(reported).toMatchObject({ decided: true, reason });
+    expect(clock.now()).toBe(NOW + 5000 + seconds * 1000);
+    expect(ends()).toHaveLength(1);
+  });
+
+  test("is episode-lost after 15 s where the engine has the episode in its line again", async () => {
+    const { reported, clock } = await run({ ends: ["cut"], pool: ["nowhere"], inLine: true });
+    expect(reported).toMatchObject({ decided: true, reason: "episode-lost" });
+    expect(clock.now()).toBe(NOW + 5000 + 15_000);
+  });
+
+  test("is left for later while the pool cannot be read, and never sent blindly", async () => {
+    const { reported, ends } = await run({ ends: ["cut"], pool: ["unreadable"] }, { seconds: 60 });
+    expect(reported).toMatchObject({ decided: false });
+    expect(ends()).toHaveLength(1);
+  });
+
+  test("is left for later with the moment since when the episode is gone, if time is up", async () => {
+    const { reported } = await run({ ends: ["cut"], pool: ["nowhere"] }, { seconds: 14 });
+    expect(reported).toEqual({ decided: false, detail: "looked, and saw it gone", goneSince: NOW + 5000 });
+  });
+
+  test("of an eval episode counts as taken once the episode is no longer ours", async () => {
+    for (const shown of ["nowhere", "other", "past"] as const) {
+      const { reported } = await run({ ends: ["cut"], pool: [shown] }, { item: { episode_type: "eval" } });
+      expect(reported).toEqual({ decided: true, reason: "ended" });
+    }
+  });
+});
+
+describe("a result that another process may have reported", () => {
+  test("is not sent where the pool shows its end", async () => {
+    const { reported, ends } = await run({ ends: ["ok"], pool: ["ended"] }, { resumed: true });
+    expect(reported).toEqual({ decided: true, reason: "ended" });
+    expect(ends()).toEqual([]);
+  });
+
+  test("is sent where the episode is still ours at the second look", async () => {
+    const { reported, ends, looks } = await run({ ends: ["ok"], pool: ["ours"] }, { resumed: true });
+    expect(reported).toEqual({ decided: true, reason: "ended" });
+    expect([ends().length, looks()]).toEqual([1, 2]);
+  });
+
+  test("is not sent to an episode of somebody else", async () => {
+    const { reported, ends } = await run({ ends: ["ok"], pool: ["other"] }, { resumed: true });
+    expect(reported).toMatchObject({ decided: true, reason: "episode-lost" });
+    expect(ends()).toEqual([]);
+  });
+
+  test("goes on counting from when the episode was first seen gone", async () => {
+    const played = await scriptedEngine({ pool: ["nowhere"] });
+    const item = anOpenItem({ state: "reporting" }, { result, result_at: NOW, gone_since: NOW - 15_000 });
+    const reported = await report(portsWith(played.clock, played.engine), limits, item, {
+      until: NOW + 10_000,
+      resumed: true,
+    });
+    expect([reported, played.clock.now()]).toMatchObject([{ decided: true, reason: "unknown" }, NOW]);
+  });
+});
+
+test("an engine that cannot be reached decides nothing, and is tried as long as there is time", async () => {
+  const clock = new FakeClock(NOW);
+  const engine = engineAt(await deadUrl(), { clock });
+  const reported = await report(portsWith(clock, engine), limits, stored(), {
+    until: NOW + 31_000,
+    resumed: false,
+  });
+  expect(reported).toMatchObject({ decided: false, goneSince: undefined });
+  expect(clock.sleeps).toEqual([5000, 5000, 5000, 5000, 5000, 5000]);
+});
+
+test("an attempt without a stored result has nothing to report", async () => {
+  const { clock, engine } = await scriptedEngine({});
+  const options = { until: NOW + 60_000, resumed: false };
+  expect(await report(portsWith(clock, engine), limits, anOpenItem(), options)).toMatchObject({
+    reason: "crashed",
+  });
+});

@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createRolloutStore } from "../../../../functions/adapters/table/rollouts.ts";
+import type { RolloutStore, SettlePorts } from "../../../../functions/core/ports.ts";
+import type { Reason } from "../../../../functions/core/reasons.ts";
+import {
+  isOpen,
+  type OpenRolloutItem,
+  type RolloutItem,
+} from "../../../../functions/core/rollout/rollout-item.ts";
+import {
+  settleLeftover,
+  settleWithoutResult,
+  settleWithResult,
+} from "../../../../functions/core/rollout/settle.ts";
+import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";
+import { stateTable } from "../../adapters/table/servers.ts";
+import { anOpenItem, NOW } from "../items.ts";
+import { type Script, scriptedEngine, us } from "../scripted-engine.ts";
+
+const result = { reward: 1, is_success: true, metadata: {}, log_metrics: {} };
+const limits = { fleet: "main", maxAttempts: 3 };
+const options = { until: NOW + 120_000, resumed: false };
+
+let server: TableServer;
+let rollouts: RolloutStore;
+beforeAll(async () => {
+  server = await startTableServer();
+  await createTables(server, [stateTable]);
+  rollouts = createRolloutStore({ client: server.client, table: "state", ttlDays: 1 });
+});
+afterAll(() => server.close());
+
+let serial = 0;
+/** An open rollout in the table, and an engine that answers as scripted. */
+async function stage(
+  script: Script,
+  attempt: Partial<OpenRolloutItem["attempt"]> = {},
+  facts: { tripped?: boolean; item?: Partial<RolloutItem> } = {},
+) {
+  const played = await scriptedEngine(script);
+  serial += 1;
+  const item = anOpenItem({ key: `message/${serial}`, ...facts.item }, attempt);
+  await rollouts.move(undefined, item);
+  const noted: Reason[] = [];
+  const gate = {
+    isTripped: async () => facts.tripped ?? false,
+    note: async (reason: Reason) => void noted.push(reason),
+    pass: async () => ({ open: true }) as const,
+  };
+  const log = vi.fn();
+  const meter = { attempt: vi.fn() };
+  let draws = 0;
+  const random = () => {
+    draws += 1;
+    return (draws % 1000) / 1000;
+  };
+  const ports: SettlePorts = {
+    clock: played.clock,
+    engine: played.engine,
+    random,
+    log,
+    rollouts,
+    gate,
+    meter,
+  };
+  const stands = async () => {
+    const found = await rollouts.read("main", item.key);
+    if (!found) throw new Error("expected the rollout in the table");
+    return found;
+  };
+  return { ...played, item, ports, noted, stands };
+}
+const withResult = { state: "reporting" as const };
+const stored = { result, result_at: NOW };
+
+describe("an attempt without a result", () => {
+  test("gives its episode back where the engine shows it as ours", async () => {
+    const s = await stage({ pool: ["ours"], aborts: ["ok"] });
+    const settled = await settleWithoutResult(s.ports, limits, s.item, "agent-error", "boom");
+    expect(settled.settled).toBe(true);
+    expect(s.aborts()).toMatchObject([
+      { client_uuid: us, episode_uuid: "episode-1", declare_client_active: false },
+    ]);
+    const item = await s.stands();
+    expect(item).toMatchObject({
+      state: "waiting",
+      attempts: 1,
+      history: [{ reason: "agent-error", detail: "boom" }],
+    });
+    expect([isOpen(item), s.noted]).toEqual([false, ["agent-error"]]);
+  });
+
+  test.each(["other", "nowhere", "ended", "past"] as const)(
+    "aborts nothing where the engine shows the episode as %s",
+    async (shown) => {
+      const s = await stage({ pool: [shown], aborts: ["ok"] });
+      const settled = await settleWithoutResult(s.ports, limits, s.item, "deadline");
+      expect([settled.settled, s.aborts()]).toEqual([true, []]);
+      expect((await s.stands()).history).toMatchObject([{ reason: "deadline" }]);
+    },
+  );
+
+  test("is not to blame for an error in an engine that has gone on", async () => {
+    const s = await stage({ pool: ["past"] });
+    await settleWithoutResult(s.ports, limits, s.item, "agent-error");
+    expect(await s.stands()).toMatchObject({ attempts: 0, history: [{ reason: "engine-left-rolling" }] });
+  });
+
+  test.each<[string, Script]>([
+    ["the pool cannot be read", { pool: ["unreadable"] }],
+    ["the abort is not answered", { pool: ["ours"], aborts: ["cut"] }],
+  ])("stays open, with its reason, while %s", async (_why, script) => {
+    const s = await stage(script);
+    const settled = await settleWithoutResult(s.ports, limits, s.item, "deadline", "too slow");
+    expect(settled.settled).toBe(false);
+    const item = await s.stands();
+    expect(item.attempt?.failure).toMatchObject({ reason: "deadline", detail: "too slow" });
+    expect([isOpen(item), item.attempts, s.noted]).toEqual([true, 0, []]);
+  });
+
+  test("uses up the last attempt of its rollout, whose letter is then owed", async () => {
+    const s = await stage({ pool: ["nowhere"] }, {}, { item: { attempts: 2 } });
+    await settleWithoutResult(s.ports, limits, s.item, "agent-error");
+    expect(await s.stands()).toMatchObject({ state: "dead", attempts: 3, letter: "owed" });
+  });
+
+  test("costs nothing while the circuit is open", async () => {
+    const s = await stage({ pool: ["nowhere"] }, {}, { tripped: true, item: { attempts: 2 } });
+    await settleWithoutResult(s.ports, limits, s.item, "agent-error");
+    expect(await s.stands()).toMatchObject({ state: "waiting", attempts: 2 });
+  });
+});
+
+describe("an attempt with a result", () => {
+  test("that the engine takes ends its rollout, with the reward", async () => {
+    const s = await stage({ ends: ["ok"] }, stored, { item: withResult });
+    expect((await settleWithResult(s.ports, limits, s.item, options)).settled).toBe(true);
+    expect(await s.stands()).toMatchObject({ state: "ended", history: [{ reason: "ended", reward: 1 }] });
+    expect(s.noted).toEqual(["ended"]);
+  });
+
+  test("that the engine refuses, and still shows as ours, gives its episode back", async () => {
+    const s = await stage({ ends: [[422, "no"]], pool: ["ours"], aborts: ["ok"] }, stored, {
+      item: withResult,
+    });
+    await settleWithResult(s.ports, limits, s.item, options);
+    expect(s.aborts()).toHaveLength(1);
+    expect(await s.stands()).toMatchObject({
+      state: "waiting",
+      attempts: 1,
+      history: [{ reason: "invalid-output" }],
+    });
+  });
+
+  test("whose fate is open stays open, and remembers since when its episode is gone", async () => {
+    const s = await stage({ ends: ["cut"], pool: ["nowhere"] }, stored, { item: withResult });
+    const settled = await settleWithResult(s.ports, limits, s.item, { ...options, until: NOW + 14_000 });
+    expect(settled.settled).toBe(false);
+    expect((await s.stands()).attempt).toMatchObject({ gone_since: NOW + 5000, result });
+  });
+
+  test("past its expiry is given back instead of ended", async () => {
+    const s = await stage(
+      { pool: ["ours"], aborts: ["ok"] },
+      { ...stored, expires_at: NOW - 1 },
+      { item: withResult },
+    );
+    await settleWithResult(s.ports, limits, s.item, options);
+    expect([s.ends(), s.aborts().length]).toEqual([[], 1]);
+    expect((await s.stands()).history).toMatchObject([{ reason: "expired" }]);
+  });
+
+  test("past its expiry still counts where the pool shows its end", async () => {
+    const s = await stage({ pool: ["ended"] }, { ...stored, expires_at: NOW - 1 }, { item: withResult });
+    await settleWithResult(s.ports, limits, s.item, options);
+    expect(await s.stands()).toMatchObject({ state: "ended", history: [{ reward: 1 }] });
+  });
+
+  test("past its expiry stays open while the pool cannot be read", async () => {
+    const s = await stage({ pool: ["unreadable"] }, { ...stored, expires_at: NOW - 1 }, { item: withResult });
+    expect((await settleWithResult(s.ports, limits, s.item, options)).settled).toBe(false);
+    expect(await s.stands()).toEqual(s.item);
+  });
+});
+
+describe("what a dead attempt left open", () => {
+  const leftover = { reason: "crashed" as const, until: NOW + 60_000 };
+
+  test("without a result is closed as crashed", async () => {
+    const s = await stage({ pool: ["nowhere"] });
+    await settleLeftover(s.ports, limits, s.item, leftover);
+    expect(await s.stands()).toMatchObject({ attempts: 1, history: [{ reason: "crashed" }] });
+  });
+
+  test("with a failure is closed under that", async () => {
+    const failure = { reason: "straggler" as const, detail: "late" };
+    const s = await stage({ pool: ["ours"], aborts: ["ok"] }, { failure });
+    await settleLeftover(s.ports, limits, s.item, leftover);
+    expect(await s.stands()).toMatchObject({ attempts: 0, history: [failure] });
+  });
+
+  test("with a result is looked up before it is reported", async () => {
+    const s = await stage({ pool: ["ended"], ends: ["ok"] }, stored, { item: withResult });
+    await settleLeftover(s.ports, limits, s.item, leftover);
+    expect([s.ends(), (await s.stands()).state]).toEqual([[], "ended"]);
+  });
+});
+
+describe("two who settle the same attempt", () => {
+  test("close it once: who comes second finds it closed and counts nothing", async () => {
+    const s = await stage({ pool: ["nowhere"] });
+    const both = [1, 2].map(() => settleWithoutResult(s.ports, limits, s.item, "deadline"));
+    expect((await Promise.all(both)).map(({ settled }) => settled)).toEqual([true, true]);
+    expect(await s.stands()).toMatchObject({ attempts: 1, history: [{ reason: "deadline" }] });
+    expect(s.noted).toEqual(["deadline"]);
+  });
+
+  test("a note by somebody else meanwhile does not lose the end", async () => {
+    const s = await stage({ ends: ["ok"] }, stored, { item: withResult });
+    await rollouts.move(s.item, {
+      ...s.item,
+      attempt: { ...s.item.attempt, gone_since: NOW },
+      stamp: "noted",
+    });
+    await settleWithResult(s.ports, limits, s.item, options);
+    expect(await s.stands()).toMatchObject({ state: "ended", history: [{ reason: "ended", reward: 1 }] });
+  });
+
+  test("an end that was taken is not lost to somebody who stored a failure meanwhile", async () => {
+    const s = await stage({ ends: ["ok"] }, stored, { item: withResult });
+    const failure = { reason: "crashed" as const };
+    await rollouts.move(s.item, { ...s.item, attempt: { ...s.item.attempt, failure }, stamp: "noted" });
+    await settleWithResult(s.ports, limits, s.item, options);
+    expect(await s.stands()).toMatchObject({ state: "ended" });
+  });
+
+  test("an attempt that is over cannot close the next one of its rollout", async () => {
+    const s = await stage({ pool: ["nowhere"] });
+    const other = anOpenItem(
+      { key: s.item.key, stamp: "next" },
+      { id: "invocation-2.1", episode: "episode-2" },
+    );
+    await rollouts.move(s.item, other);
+    expect((await settleWithoutResult(s.ports, limits, s.item, "deadline")).settled).toBe(true);
+    expect(await s.stands()).toEqual(other);
+    expect(s.noted).toEqual([]);
+  });
+});

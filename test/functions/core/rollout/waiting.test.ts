@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Reason } from "../../../../functions/core/reasons.ts";
+import type { WaitedBecause } from "../../../../functions/core/rollout/claim.ts";
+import { waitAfterAttempt, waitInQueue } from "../../../../functions/core/rollout/waiting.ts";
+
+const middle = () => 0.5;
+const ended = (reason: Reason) => ({ id: "a", episode: "e", reason, at: 2, from: 1, step: 1 });
+const whys: WaitedBecause[] = [
+  "not-rolling",
+  "no-episodes",
+  "throttled",
+  "refused",
+  "engine-error",
+  "stopped",
+];
+
+describe("waiting in the queue", () => {
+  test("grows with each delivery up to the longest for its cause", () => {
+    const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 500].map((count) =>
+      waitInQueue("throttled", count, middle),
+    );
+    expect(waits).toEqual([10, 15, 23, 34, 51, 76, 114, 171, 256, 300, 300]);
+  });
+
+  test.each([
+    ["not-rolling", 60],
+    ["no-episodes", 60],
+    ["refused", 60],
+    ["engine-error", 120],
+    ["throttled", 300],
+    ["stopped", 5],
+    ["no-time", 5],
+  ] as const)("%s: at most %d s", (because, longest) => {
+    expect(waitInQueue(because, 1000, middle)).toBe(longest);
+  });
+
+  test("is spread by a quarter either way", () => {
+    expect(waitInQueue("not-rolling", 1000, () => 0)).toBe(45);
+    expect(waitInQueue("not-rolling", 1000, () => 0.999_999)).toBe(75);
+  });
+
+  test("is a whole number of seconds that SQS takes, whatever the count", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...whys),
+        fc.nat(1_000_000),
+        fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+        (why, count, r) => {
+          const seconds = waitInQueue(why, count, () => r);
+          expect(Number.isInteger(seconds)).toBe(true);
+          expect(seconds).toBeGreaterThanOrEqual(1);
+          expect(seconds).toBeLessThanOrEqual(375);
+        },
+      ),
+    );
+  });
+});
+
+test("after an attempt that was used up the wait is 2 s, 8 s, 32 s, 128 s, then five minutes", () => {
+  const waits = [1, 2, 3, 4, 5, 600].map((attempts) =>
+    waitAfterAttempt({ attempts, history: [ended("agent-error")] }, middle),
+  );
+  expect(waits).toEqual([2, 8, 32, 128, 300, 300]);
+});
+
+test("after attempts without penalty the wait grows up to a minute", () => {
+  const waits = [1, 2, 3, 6, 20].map((tries) => {
+    const history = Array.from({ length: tries }, () => ended("engine-left-rolling"));
+    return waitAfterAttempt({ attempts: 0, history }, middle);
+  });
+  expect(waits).toEqual([2, 3, 5, 15, 60]);
+});

@@ -1,0 +1,82 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const biome = createRequire(import.meta.url).resolve("@biomejs/biome/bin/biome");
+const config = new URL("../biome.json", import.meta.url);
+
+/** The design's layout: what each folder may import, and what it may not. */
+const rules: [file: string, may: string[], mayNot: string[]][] = [
+  [
+    "functions/core/rollout/x.ts",
+    ["zod", "./look.ts", "../errors.ts", "../lifecycle/tick.ts"],
+    ["node:fs", "@aws-sdk/client-sqs", "undici", "../../adapters/table/client.ts", "../../environment.ts"],
+  ],
+  ["functions/core/x.ts", ["zod", "./errors.ts", "./rollout/look.ts"], ["../environment.ts", "aws-cdk-lib"]],
+  [
+    "functions/adapters/table/x.ts",
+    ["@aws-sdk/client-dynamodb", "zod", "./client.ts", "../../core/errors.ts", "../../core/rollout/look.ts"],
+    ["@aws-sdk/client-sqs", "undici", "../engine/client.ts", "../queue/client.ts", "../../environment.ts"],
+  ],
+  [
+    "functions/adapters/engine/x.ts",
+    ["undici", "../../core/engine.ts"],
+    ["@aws-sdk/client-sqs", "../table/client.ts"],
+  ],
+  [
+    "functions/adapters/queue/x.ts",
+    ["@aws-sdk/client-sqs"],
+    ["@aws-sdk/client-dynamodb", "../table/client.ts"],
+  ],
+  [
+    "lib/x.ts",
+    [
+      "aws-cdk-lib",
+      "aws-cdk-lib/aws-sqs",
+      "constructs",
+      "../functions/environment-names.ts",
+      "../functions/entries.ts",
+    ],
+    ["../functions/core/errors.ts", "../functions/environment.ts", "../local/system.ts", "undici"],
+  ],
+  [
+    "agents/x.ts",
+    ["../functions/core/agent.ts", "./support/answers.ts"],
+    ["../functions/core/errors.ts", "undici"],
+  ],
+  ["cli/x.ts", ["../functions/core/errors.ts", "commander"], ["../lib/settings.ts", "../local/system.ts"]],
+  ["local/x.ts", ["../functions/core/errors.ts", "fastify", "../cli/local-run.ts"], ["../lib/settings.ts"]],
+];
+
+let folder: string;
+let report: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "sortie-layout-"));
+  cpSync(config, join(folder, "biome.json"));
+  for (const [file, may, mayNot] of rules) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    const lines = [...may, ...mayNot].map((name, n) => `import * as m${n} from "${name}";\n`);
+    writeFileSync(join(folder, file), lines.join(""));
+  }
+  const args = ["lint", "--only=style/noRestrictedImports", "--reporter=github", "--vcs-enabled=false", "."];
+  const { stdout } = spawnSync(process.execPath, [biome, ...args, "--max-diagnostics=none"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  report = stdout;
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("the linter keeps the layout", () => {
+  test.each(rules)("%s", (file, may, mayNot) => {
+    const refused = report
+      .split("\n")
+      .filter((line) => line.includes(`${file},line=`))
+      .map((line) => Number(/line=(\d+)/.exec(line)?.[1]));
+    expect([...may, ...mayNot].filter((_, n) => refused.includes(n + 1))).toEqual(mayNot);
+  });
+});
