@@ -41,6 +41,14 @@ describe("links", () => {
     }
   });
 
+  test.each(pages)("and files that %s names are there", (page) => {
+    const named = readPage(page).matchAll(
+      /`((?:\.ci|agents|bench|cli|docs|functions|lib|local|test)\/[\w./-]*)`/g,
+    );
+    const gone = [...named].map(([, path = ""]) => path).filter((path) => !existsSync(join(root, path)));
+    expect(gone).toEqual([]);
+  });
+
   test("each page of docs/ is linked from the README", () => {
     const linked = new Set(linksOf("README.md").map((link) => link.split("#")[0]));
     expect(pages.filter((page) => page !== "README.md" && !linked.has(page))).toEqual([]);
