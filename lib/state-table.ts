@@ -82,7 +82,7 @@ export class StateTable extends Construct {
       partitionKey: { name: "changed_fleet", type: AttributeType.STRING },
       sortKey: { name: "changed_at", type: AttributeType.NUMBER },
       projectionType: ProjectionType.INCLUDE,
-      nonKeyAttributes: ["state", "episode_type", "task_id", "history", "attempts", "reward"],
+      nonKeyAttributes: ["state", "episode_type", "task_id", "history", "attempts"],
     });
   }
 }

@@ -94,6 +94,13 @@ export class FleetGate {
     return { open: false, because: "circuit-open", seconds, detail: `the last attempts failed: ${reason}` };
   }
 
+  /** A rollout may wait for minutes between passing and claiming; a pause takes effect meanwhile. */
+  async closedFor(probe: Probe | undefined): Promise<string | undefined> {
+    await this.#refresh();
+    if (this.#state.paused) return this.#state.paused.why;
+    return this.#tripped && !probe ? "the circuit is open" : undefined;
+  }
+
   /** Not older than a few seconds: an invocation may outlive the circuit's state by minutes. */
   async isTripped(): Promise<boolean> {
     await this.#refresh();

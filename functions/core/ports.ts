@@ -4,7 +4,7 @@ import type { ThrottleSetting } from "./admission/throttle.ts";
 import type { Agent } from "./agent.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Engine } from "./engine.ts";
-import type { Passage } from "./gate.ts";
+import type { Passage, Probe } from "./gate.ts";
 import type { EpisodeType } from "./protocol.ts";
 import type { Reason } from "./reasons.ts";
 import type { RolloutItem } from "./rollout/rollout-item.ts";
@@ -110,6 +110,8 @@ export interface Gate {
   /** `invocation`: the one that ran the attempt. */
   note(reason: Reason, invocation?: string): Promise<void>;
   pass(): Promise<Passage>;
+  /** Asked again before each claim: why this rollout, which had passed, may not claim after all. */
+  closedFor(probe: Probe | undefined): Promise<string | undefined>;
 }
 
 /** What it takes to settle an episode. */

@@ -124,7 +124,10 @@ describe("each fault says what to do, and makes the exit code 1:", () => {
   });
 
   test("what the lifecycle function finds wrong", async () => {
-    await snapshot({ alarms: [{ code: "stalled", text: "nothing has moved" }], overdue: 3 });
+    await snapshot({
+      alarms: [{ code: "stalled", since: 1777888860000, text: "nothing has moved" }],
+      overdue: 3,
+    });
     expect(await finding("alarms of main")).toEqual({
       check: "alarms of main",
       verdict: "failed",

@@ -165,7 +165,7 @@ describe("train rewards that the engine took", () => {
 
 describe("trouble", () => {
   test("stands before the batch: the engine's alarms, and what no sweep could settle", () => {
-    const alarms = [{ code: "stalled", text: "nothing has\u0007 moved" }];
+    const alarms = [{ code: "stalled", since: 1777888860000, text: "nothing has\u0007 moved" }];
     expect(shown(snapshotOf({ alarms, overdue: 2 }))).toContain(
       "\n\nAlarm stalled: nothing has\ufffd moved\n" +
         "Episodes that a dead function left open and the sweep could not settle yet: 2\n\nBatch\n",

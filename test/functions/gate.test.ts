@@ -22,6 +22,43 @@ describe("a fleet that somebody paused", () => {
   });
 });
 
+describe("a fleet that is paused while its rollouts wait for the engine", () => {
+  test("claims nothing when the engine is ready, and defers them", async () => {
+    const house = await open({ limits: { claimWaitSeconds: 120 } });
+    house.engine.setStatus("ENGINE.WEIGHT_SYNCING");
+    await house.push(aRollout());
+    const delivered = house.deliver();
+    await house.clock.sleep(15_000);
+    await house.gates.setPaused(house.fleet, { at: house.clock.now(), why: "new data" });
+    await house.clock.sleep(6000);
+    house.engine.setStatus("ENGINE.ROLLING");
+    expect((await delivered).back).toHaveLength(1);
+    expect(house.engine.summary()).toMatchObject({ claimsGranted: 0, claimsRefused: 0, open: 0 });
+    expect(house.logged("message deferred")).toMatchObject([{ because: "closed" }]);
+    expect(await house.item(keyOf())).toBeUndefined();
+  });
+});
+
+describe("a probe that comes to no attempt", () => {
+  test("is given back: the next rollout may probe at once", async () => {
+    const house = await open({ limits: { claimWaitSeconds: 1 } });
+    const now = house.clock.now();
+    for (let n = 0; n < FAILURES_TO_TRIP; n += 1) await house.gates.fail(house.fleet, "agent-error");
+    await house.gates.trip(house.fleet, now, now);
+    house.engine.setStatus("ENGINE.WEIGHT_SYNCING");
+    await house.push(aRollout());
+    const { records } = await house.deliver();
+    expect(house.logged("message deferred")).toMatchObject([{ because: "not-rolling" }]);
+    expect(await house.gates.read(house.fleet)).toMatchObject({ probes: 0 });
+
+    house.engine.setStatus("ENGINE.ROLLING");
+    await house.until(() => house.engine.inspect().unclaimed > 0);
+    expect((await house.deliverAgain(records)).back).toEqual([]);
+    expect(await house.item(keyOf())).toMatchObject({ state: "ended" });
+    expect(await house.gates.read(house.fleet)).toEqual({ failures: 0, probes: 0 });
+  });
+});
+
 describe("a fleet whose attempts fail one after another", () => {
   test("slows down to single probes, which cost nothing, until one succeeds", async () => {
     let isBroken = true;

@@ -49,7 +49,7 @@ export const snapshotSchema = z.object({
   /** Open rollouts of dead invocations that the sweep could not settle yet, over all fleets. */
   overdue: z.number().default(0),
   /** What the reconciler finds wrong with the engine: a code and words. */
-  alarms: z.array(z.object({ code: z.string(), text: z.string() })).default([]),
+  alarms: z.array(z.object({ code: z.string(), since: z.number(), text: z.string() })).default([]),
   /** Train rewards that the engine took and its pool has not shown yet. */
   unconfirmed: z.number().default(0),
   /** Train rewards that the engine took and its pool never showed. */

@@ -9,6 +9,8 @@ export interface ClaimOptions {
   readonly waitUntil: number;
   /** Ends the waiting. A claim under way is let finish: cutting it off could lose an episode that was granted. */
   readonly signal?: AbortSignal | undefined;
+  /** Asked before each claim: why nothing may be claimed any more, which ends the waiting; undefined: go on. */
+  readonly closed?: (() => Promise<string | undefined>) | undefined;
   /** Asked before each claim of a train episode. An `EngineError` of it counts as an error of the engine. */
   readonly admission?: (() => Promise<Admission>) | undefined;
   /**
@@ -34,7 +36,10 @@ export interface Granted {
   /** The engine's, at the last look before the claim; null before its first ROLLING. */
   readonly globalStep: number | null;
 }
-/** Why the last try came to nothing; `stopped`: the signal fired; `no-time`: too little is left for an episode. */
+/**
+ * Why the last try came to nothing; `stopped`: the signal fired; `no-time`: too little is left for an episode;
+ * `closed`: the fleet may not claim any more.
+ */
 export type WaitedBecause =
   | "not-rolling"
   | "no-episodes"
@@ -42,6 +47,7 @@ export type WaitedBecause =
   | "refused"
   | "engine-error"
   | "no-time"
+  | "closed"
   | "stopped";
 export interface WaitedOut {
   readonly kind: "waited-out";

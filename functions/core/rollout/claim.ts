@@ -100,7 +100,9 @@ class Tries {
   }
 
   async #claim(status: EngineStatus): Promise<Granted | Again> {
-    const { admission, clock } = this.#options;
+    const { admission, clock, closed } = this.#options;
+    const why = await closed?.();
+    if (why !== undefined) return again("closed", why, Number.POSITIVE_INFINITY);
     if (admission !== undefined && this.#request.episode_type === "train") {
       const { admitted, reason = "" } = await admission();
       if (!admitted) return again("throttled", reason, THROTTLED_DELAY);

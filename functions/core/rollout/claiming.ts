@@ -4,6 +4,7 @@ import { policyOf } from "../admission/throttle.ts";
 import { clientUuid } from "../client-uuid.ts";
 import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
+import type { Probe } from "../gate.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import type { ClaimAnswer, ThrottlePolicy } from "../protocol.ts";
 import { type ClaimOutcome, claimEpisode, type Granted } from "./claim.ts";
@@ -16,7 +17,7 @@ import { firstSeen, opened } from "./transitions.ts";
 export async function claimFor(
   rollout: Rollout,
   attempt: string,
-  invocation: { endsAt: number; desk: AdmissionDesk | undefined },
+  invocation: { endsAt: number; desk: AdmissionDesk | undefined; probe: Probe | undefined },
   ports: Ports,
   limits: FleetLimits,
 ): Promise<ClaimOutcome> {
@@ -37,6 +38,7 @@ export async function claimFor(
     clock: ports.clock,
     waitUntil: Math.min(ports.clock.now() + limits.claimWaitSeconds * 1000, latest),
     signal: turn?.over,
+    closed: () => ports.gate.closedFor(invocation.probe),
     admission: turn?.ask,
     onUnclearClaim: () => findGrant(uuid, ports),
   });

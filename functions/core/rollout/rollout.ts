@@ -50,7 +50,7 @@ export async function runRollout(
   const passage = await ports.gate.pass();
   if (!passage.open) return { done: false, delaySeconds: passage.seconds, because: passage.because };
   const attempt = attemptId(invocation.id, invocation.nextSerial());
-  const claim = await claimFor(rollout, attempt, invocation, ports, limits);
+  const claim = await claimFor(rollout, attempt, { ...invocation, probe: passage.probe }, ports, limits);
   if (claim.kind !== "granted") {
     await passage.probe?.giveBack();
     return waitedOut(claim, record, ports);

@@ -13,6 +13,7 @@ const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {
   "engine-error": 120,
   throttled: 60,
   "no-time": 5,
+  closed: 60,
   stopped: 5,
 };
 

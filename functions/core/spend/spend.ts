@@ -29,7 +29,7 @@ export function dayOf(unixMs: number): string {
  * Requests that a delivery causes: a receive and a delete or deferral at the queue (a receive fetches several messages;
  * counted as one each, to be on the safe side), and at the table the writes of `docs/state.md`, indexes included.
  */
-const PER_DELIVERY = { queueRequests: 2, writeUnits: 8, readUnits: 3 };
+const PER_DELIVERY = { queueRequests: 2, writeUnits: 15, readUnits: 6 };
 
 /** Estimated cost in USD. */
 export function estimateUsd(usage: Usage): number {

@@ -53,8 +53,9 @@ async function claim(wanted: Rollout, { admitted = true, episodes = true, own = 
       release: async () => void asked.push(`release ${task}`),
     }),
   };
-  const ports = { clock, engine, log: () => undefined } as unknown as Ports;
-  const invocation = { endsAt: 2_000_000, desk: desk as unknown as AdmissionDesk };
+  const gate = { closedFor: async () => undefined };
+  const ports = { clock, engine, gate, log: () => undefined } as unknown as Ports;
+  const invocation = { probe: undefined, endsAt: 2_000_000, desk: desk as unknown as AdmissionDesk };
   const outcome = await claimFor(wanted, "i.1", invocation, ports, own);
   return { outcome, asked, policies: claims.map((request) => request.throttle_policy) };
 }

@@ -86,7 +86,12 @@ export async function startFleet() {
     queue,
     agents: { agent, start: (grant) => createChat({ ...grant, dispatcher }) },
     log: (_level, message) => void logged.push(message),
-    gate: { isTripped: async () => false, note: async () => undefined, pass: async () => ({ open: true }) },
+    gate: {
+      isTripped: async () => false,
+      note: async () => undefined,
+      pass: async () => ({ open: true }),
+      closedFor: async () => undefined,
+    },
     meter: { attempt: () => undefined },
   });
   const receive = async (queueUrl: string, count: number) => {

@@ -44,7 +44,7 @@ export const stateTable: TableSpec = {
       ],
       Projection: {
         ProjectionType: "INCLUDE",
-        NonKeyAttributes: ["state", "episode_type", "task_id", "history", "attempts", "reward"],
+        NonKeyAttributes: ["state", "episode_type", "task_id", "history", "attempts"],
       },
     },
   ],

@@ -46,6 +46,7 @@ async function stage(
     isTripped: async () => facts.tripped ?? false,
     note: async (reason: Reason) => void noted.push(reason),
     pass: async () => ({ open: true }) as const,
+    closedFor: async () => undefined,
   };
   const log = vi.fn();
   const meter = { attempt: vi.fn() };

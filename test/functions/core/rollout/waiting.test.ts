@@ -17,10 +17,8 @@ const whys: WaitedBecause[] = [
 
 describe("waiting in the queue", () => {
   test("grows with each delivery up to the longest for its cause", () => {
-    const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 500].map((count) =>
-      waitInQueue("throttled", count, middle),
-    );
-    expect(waits).toEqual([10, 15, 23, 34, 51, 76, 114, 171, 256, 300, 300]);
+    const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 40].map((count) => waitInQueue("engine-error", count, middle));
+    expect(waits).toEqual([10, 15, 23, 34, 51, 76, 114, 120, 120, 120]);
   });
 
   test.each([
@@ -28,16 +26,26 @@ describe("waiting in the queue", () => {
     ["no-episodes", 60],
     ["refused", 60],
     ["engine-error", 120],
-    ["throttled", 300],
+    ["throttled", 60],
     ["stopped", 5],
     ["no-time", 5],
+    ["closed", 60],
   ] as const)("%s: at most %d s", (because, longest) => {
-    expect(waitInQueue(because, 1000, middle)).toBe(longest);
+    expect(waitInQueue(because, 40, middle)).toBe(longest);
+  });
+
+  test("lets a message wait for the 14 days that SQS keeps it, within the deliveries that SQS allows", () => {
+    const shortest = Array.from({ length: 999 }, (_, n) => waitInQueue("not-rolling", n + 1, () => 0));
+    const days = shortest.reduce((sum, seconds) => sum + seconds, 0) / 86_400;
+    // Each delivery waits inside the function as well, so the true time is longer still.
+    expect(days).toBeGreaterThan(12.9);
+    const inside = (999 * 120) / 86_400;
+    expect(days + inside).toBeGreaterThan(14);
   });
 
   test("is spread by a quarter either way", () => {
-    expect(waitInQueue("not-rolling", 1000, () => 0)).toBe(45);
-    expect(waitInQueue("not-rolling", 1000, () => 0.999_999)).toBe(75);
+    expect(waitInQueue("not-rolling", 40, () => 0)).toBe(45);
+    expect(waitInQueue("not-rolling", 40, () => 0.999_999)).toBe(75);
   });
 
   test("is a whole number of seconds that SQS takes, whatever the count", () => {
@@ -50,7 +58,7 @@ describe("waiting in the queue", () => {
           const seconds = waitInQueue(why, count, () => r);
           expect(Number.isInteger(seconds)).toBe(true);
           expect(seconds).toBeGreaterThanOrEqual(1);
-          expect(seconds).toBeLessThanOrEqual(375);
+          expect(seconds).toBeLessThanOrEqual(12 * 3600);
         },
       ),
     );
