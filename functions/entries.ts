@@ -1,8 +1,9 @@
 /** Where the functions' entries and the shipped agents are, wherever this package is installed. */
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
-/** The folder of this package. */
-export const packageRoot = join(import.meta.dirname, "..");
+const folder = join(import.meta.dirname, "..");
+/** The folder of this package: the functions are bundled from its sources, also where this file was compiled. */
+export const packageRoot = basename(folder) === "dist" ? join(folder, "..") : folder;
 
 /** Each exports `handler`. */
 export const entries = {
