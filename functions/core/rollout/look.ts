@@ -32,7 +32,7 @@ export function lookFor(
     if (running.client_uuid === names.clientUuid) return "ours";
     if (sameBatch) return "lost";
   }
-  const ended = endedSight(attempt, names, pool, now);
+  const ended = endedSight(attempt, names, pool, { sameBatch, now });
   if (ended) return ended;
   if (!sameBatch) return "past";
   const goneFor = attempt.gone_since === undefined ? 0 : now - attempt.gone_since;
@@ -46,19 +46,23 @@ function own<Value>(entries: Record<string, Value> | null, name: string): Value 
 
 /**
  * A discarded episode is handed out again under the same uuid, so its uuid among the completed ones does not prove that
- * the end was ours: the list of client uuids does. The engine empties that list when it syncs weights; then the uuid
- * still counts while the engine could not have discarded and re-issued the episode since its last model call.
+ * the end was ours: the list of client uuids does. But that list is emptied at each weight sync and filled anew, while
+ * the completed ones of the old batch still stand there; then the uuid counts while the engine could not have discarded
+ * and re-issued the episode since its last model call.
  */
 function endedSight(
   attempt: Attempt,
   names: { clientUuid: string; taskId: string },
   pool: PoolInformation,
-  now: number,
+  { sameBatch, now }: { sameBatch: boolean; now: number },
 ): Sight | undefined {
   const clients = pool.completed_tasks_client_uuids;
   if (Object.values(clients).some((uuids) => uuids.includes(names.clientUuid))) return "ended";
-  if (!own(pool.completed_tasks_details, names.taskId)?.includes(attempt.episode)) return undefined;
-  if (Object.keys(clients).length > 0) return "lost";
+  const completed = own(pool.completed_tasks_details, names.taskId) ?? [];
+  if (!completed.includes(attempt.episode)) return undefined;
+  const named = own(clients, names.taskId)?.length ?? 0;
+  // Somebody is named for each completed episode of the task, and it is not us.
+  if (sameBatch && named >= completed.length) return "lost";
   const idle = now - (attempt.last_call_at ?? attempt.claimed_at);
   return idle < attempt.discard_timeout * 1000 ? "ended" : "past";
 }

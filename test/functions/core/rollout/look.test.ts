@@ -98,6 +98,27 @@ describe("when the engine has left the batch of the claim", () => {
     expect(sight(emptied, { claimed_at: NOW }, NOW + 239_999)).toBe("ended");
   });
 
+  test.each([1, 3])(
+    "a new batch names its first clients while it still shows the old ends: ours counts (step %d)",
+    (step) => {
+      const stale = aPool({
+        global_step: step,
+        completed_tasks_details: { "task-1": ["episode-1"] },
+        completed_tasks_client_uuids: { "task-1": ["main/other.1"], "task-7": ["main/other.2"] },
+      });
+      expect(sight(stale, { global_step: 2 })).toBe("ended");
+      expect(sight(stale, { global_step: 2, claimed_at: NOW - 240_000 })).toBe("past");
+    },
+  );
+
+  test("an end is not somebody else's before a client is named for each end of the task", () => {
+    const pool = aPool({
+      completed_tasks_details: { "task-1": ["episode-0", "episode-1"] },
+      completed_tasks_client_uuids: { "task-1": ["main/other.1"] },
+    });
+    expect(sight(pool)).toBe("ended");
+  });
+
   test("with the clients emptied, the uuid proves nothing once the episode could have been given away again", () => {
     expect(sight(emptied, { result_at: NOW }, NOW + 240_000)).toBe("past");
     expect(sight(emptied, { claimed_at: NOW - 1000, discard_timeout: 1 }, NOW)).toBe("past");
