@@ -16,7 +16,7 @@ import type { Clock, Random } from "../../functions/core/clock.ts";
 import type { Log, RolloutStore } from "../../functions/core/ports.ts";
 import type { Rollout } from "../../functions/core/rollout/message.ts";
 import { transition } from "../../functions/core/rollout/persist.ts";
-import { isOpen, type RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
+import { isOpen, isSentAgain, type RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
 import { firstSeen, type NextItem } from "../../functions/core/rollout/transitions.ts";
 import type { Fleet } from "../deployment.ts";
 import { rolloutOf } from "./letter.ts";
@@ -81,6 +81,6 @@ function stepOfMessage(
   const left = item ?? firstSeen(rollout, { fleet: fleet.name, engine: fleet.engine }, now);
   if (left.state === "ended" || left.state === "unknown") return "ended";
   if (item && isOpen(item)) return "open";
-  if (left.state === "waiting" && left.letter === "sent") return evenIfUnsure ? "send" : "unsure";
+  if (item && isSentAgain(item)) return evenIfUnsure ? "send" : "unsure";
   return { ...left, state: "waiting", attempts: 0, letter: "sent", changed_at: now };
 }

@@ -38,7 +38,10 @@ export interface GateStore {
   /** Undoes `takeProbe`, unless another one has been taken since. */
   giveProbeBack(fleet: string, nextProbeAt: number, now: number): Promise<void>;
   reset(fleet: string): Promise<void>;
+  /** A person's wish, which overrules the budget. */
   setPaused(fleet: string, pause: Pause | undefined): Promise<void>;
+  /** The budget's; false, and nothing changed, where a person has paused the fleet. */
+  setBudgetPause(fleet: string, pause: (Pause & { by: "budget" }) | undefined): Promise<boolean>;
 }
 
 /** Failures in a row that open the circuit. More than one batch of a default invocation. */

@@ -17,13 +17,20 @@ const gateSchema = z.object({
 export const gateKey = (fleet: string): Key => ({ pk: `FLEET#${fleet}`, sk: "GATE" });
 
 export function createGateStore(options: TableOptions): GateStore {
-  const update = async (fleet: string, expression: string, values: object, condition?: string) =>
+  const update = async (
+    fleet: string,
+    expression: string,
+    values: object,
+    condition?: string,
+    names?: Record<string, string>,
+  ) =>
     await options.client.send(
       new UpdateItemCommand({
         TableName: options.table,
         Key: toAttributes(gateKey(fleet)),
         UpdateExpression: expression,
         ...(condition ? { ConditionExpression: condition } : {}),
+        ...(names ? { ExpressionAttributeNames: names } : {}),
         ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: toAttributes(values) } : {}),
         ReturnValues: "ALL_NEW",
       }),
@@ -62,6 +69,17 @@ export function createGateStore(options: TableOptions): GateStore {
     async setPaused(fleet, pause) {
       if (pause) await update(fleet, "SET v = :v, paused = :pause", { ":v": 1, ":pause": pause });
       else await update(fleet, "REMOVE paused", {});
+    },
+    async setBudgetPause(fleet, pause) {
+      if (pause) {
+        const values = { ":v": 1, ":pause": pause };
+        const set = update(fleet, "SET v = :v, paused = :pause", values, "attribute_not_exists(paused)");
+        return await unlessRefused(set);
+      }
+      const values = { ":budget": "budget" };
+      return await unlessRefused(
+        update(fleet, "REMOVE paused", values, "paused.#by = :budget", { "#by": "by" }),
+      );
     },
   };
 }

@@ -97,6 +97,14 @@ export function isFinal(item: RolloutItem): boolean {
   return item.state === "ended" || item.state === "unknown" || item.state === "dead";
 }
 
+/**
+ * A redrive has sent the rollout's message again, as a new rollout: this one stays as the mark of it. Only rollouts without
+ * a run come here.
+ */
+export function isSentAgain(item: RolloutItem): boolean {
+  return item.state === "waiting" && item.letter === "sent";
+}
+
 export function isOpen(item: RolloutItem): item is OpenRolloutItem {
   return (item.state === "running" || item.state === "reporting") && item.attempt !== undefined;
 }

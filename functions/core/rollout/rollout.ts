@@ -11,7 +11,7 @@ import { deadLetter } from "./dead-letter.ts";
 import { fitOutput } from "./fit-output.ts";
 import { decodeMessage, type Rollout } from "./message.ts";
 import { standing, transition } from "./persist.ts";
-import { isFinal, isOpen, type OpenRolloutItem, type RolloutItem } from "./rollout-item.ts";
+import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./rollout-item.ts";
 import { type AgentEnd, runAgent } from "./run-agent.ts";
 import { settleLeftover, settleWithoutResult, settleWithResult } from "./settle.ts";
 import { lastAttempt, withResult } from "./transitions.ts";
@@ -45,7 +45,8 @@ export async function runRollout(
   const rollout = await decodeOrBury(record, ports, limits);
   if (!rollout) return DONE;
   const left = await settledSoFar(rollout, invocation, ports, limits);
-  if (left && (isFinal(left) || isOpen(left))) return await conclude(left, record, ports, limits);
+  if (left && (isFinal(left) || isOpen(left) || isSentAgain(left)))
+    return await conclude(left, record, ports, limits);
 
   const passage = await ports.gate.pass();
   if (!passage.open) return { done: false, delaySeconds: passage.seconds, because: passage.because };
@@ -170,7 +171,8 @@ async function conclude(
   ports: Ports,
   limits: FleetLimits,
 ): Promise<Disposition> {
-  if (item.state === "ended" || item.state === "unknown") return DONE;
+  // This message outlived its own dead letter, which has been sent again.
+  if (item.state === "ended" || item.state === "unknown" || isSentAgain(item)) return DONE;
   if (item.state === "dead") {
     await bury(item, record, ports, limits);
     return DONE;

@@ -1,19 +1,16 @@
 /** Brings a claimed episode to its end: ended, aborted, or known lost; and writes down how. */
-import { clientUuid, invocationOf } from "../client-uuid.ts";
+import { clientUuid } from "../client-uuid.ts";
 import { EngineError } from "../errors.ts";
 import type { SettleLimits, SettlePorts } from "../ports.ts";
 import type { Reason } from "../reasons.ts";
+import { close, isSameAttempt, type Settled } from "./close.ts";
 import { lookFor } from "./look.ts";
 import { standing, transition } from "./persist.ts";
 import { report } from "./report.ts";
-import { isOpen, type OpenRolloutItem, type RolloutItem } from "./rollout-item.ts";
-import { closed, failed, goneSince, lastAttempt } from "./transitions.ts";
+import { isOpen, type OpenRolloutItem } from "./rollout-item.ts";
+import { failed, goneSince, takenOver } from "./transitions.ts";
 
-/** The item as it now stands, and whether its episode is settled; if not, the sweep or the next delivery goes on. */
-export interface Settled {
-  readonly item: RolloutItem;
-  readonly settled: boolean;
-}
+export type { Settled } from "./close.ts";
 
 /** Reports the stored result and closes the attempt under the reason that comes of it. */
 export async function settleWithResult(
@@ -22,10 +19,8 @@ export async function settleWithResult(
   item: OpenRolloutItem,
   options: { until: number; resumed: boolean },
 ): Promise<Settled> {
-  if (ports.clock.now() > item.attempt.expires_at && item.attempt.gone_since === undefined) {
-    const expired = await settleExpired(ports, limits, item, options);
-    if (expired) return expired;
-  }
+  if (ports.clock.now() > item.attempt.expires_at && !mayBeEnded(item, options.resumed))
+    return await settleExpired(ports, limits, item);
   const outcome = await report(ports, limits, item, options);
   if (outcome.decided) {
     // The engine refused what is still ours: it must not stay open.
@@ -40,15 +35,20 @@ export async function settleWithResult(
 }
 
 /**
- * As in the reference, an episode past its expiry is aborted instead of ended; unless an end of it was taken. Undefined
- * where the pool may still be about to show that.
+ * Whether an end may have been sent in time: the engine takes up to five minutes over one, and shows the episode as ours
+ * meanwhile. Then it is looked after as any other end: an abort would give the rollout a second reward.
  */
+function mayBeEnded({ attempt }: OpenRolloutItem, resumed: boolean): boolean {
+  if (attempt.gone_since !== undefined) return true;
+  return resumed && attempt.result_at !== undefined && attempt.result_at <= attempt.expires_at;
+}
+
+/** As in the reference, an episode past its expiry is aborted instead of ended; unless an end of it was taken. */
 async function settleExpired(
   ports: SettlePorts,
   limits: SettleLimits,
   item: OpenRolloutItem,
-  options: { resumed: boolean },
-): Promise<Settled | undefined> {
+): Promise<Settled> {
   const names = { clientUuid: clientUuid(limits.fleet, item.attempt.id), taskId: item.task_id };
   const sight = await ports.engine.pool().then(
     (pool) => lookFor(item.attempt, names, pool, ports.clock.now()),
@@ -56,13 +56,12 @@ async function settleExpired(
   );
   if (sight === "unreadable") return { item, settled: false };
   if (sight === "ended") return await close(ports, limits, item, "ended");
-  if (options.resumed && (sight === "past" || sight === "gone")) return undefined;
   return await settleWithoutResult(ports, limits, item, "expired");
 }
 
 /**
  * Closes an attempt that has no result to report. The engine lets anybody abort anything, so the episode is aborted only
- * where the pool has just shown that this attempt holds it.
+ * where the pool has just shown that this attempt holds it, and only by whoever has written first that it does so.
  */
 export async function settleWithoutResult(
   ports: SettlePorts,
@@ -71,20 +70,25 @@ export async function settleWithoutResult(
   reason: Reason,
   detail?: string,
 ): Promise<Settled> {
-  const { attempt } = item;
+  // Fence first: an attempt that is not dead after all must neither store nor end what is aborted in its name.
+  const fence = await transition(ports, item, failed(item, reason, detail, ports.clock.now()));
+  const fenced = standing(fence, item);
+  if (!fence.moved || !isOpen(fenced)) return { item: fenced, settled: !isSameAttempt(fenced, item) };
+  const { attempt } = fenced;
   const names = { clientUuid: clientUuid(limits.fleet, attempt.id), taskId: item.task_id };
   try {
     const sight = lookFor(attempt, names, await ports.engine.pool(), ports.clock.now());
+    if (sight === "ended" && attempt.result) return await close(ports, limits, fenced, "ended");
     if (sight === "ours")
       await ports.engine.abort(names.clientUuid, attempt.episode, { timeoutMs: ABORT_PATIENCE_MS });
-    return await close(ports, limits, item, sight === "past" ? pastReason(reason) : reason, detail);
+    return await close(ports, limits, fenced, sight === "past" ? pastReason(reason) : reason, detail);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     ports.log("warn", "episode could not be aborted yet", { episode: attempt.episode, error: error.message });
     const mayBePending = error.failure === "unclear" && error.call === "abort_episode";
     const pending = mayBePending ? ports.clock.now() : undefined;
-    const moved = await transition(ports, item, failed(item, reason, detail, pending));
-    return { item: standing(moved, item), settled: false };
+    const moved = await transition(ports, fenced, failed(fenced, reason, detail, pending));
+    return { item: standing(moved, fenced), settled: false };
   }
 }
 
@@ -107,70 +111,19 @@ export async function settleLeftover(
   options: { reason: Reason; until: number },
 ): Promise<Settled> {
   const { failure } = item.attempt;
-  if (item.state === "reporting" && !failure)
-    return await settleWithResult(ports, limits, item, { until: options.until, resumed: true });
   const now = ports.clock.now();
+  if (item.state === "reporting" && !failure) {
+    // From here on an attempt that is not dead after all may only write that its end was taken, see `close`.
+    const taken = await transition(ports, item, takenOver(item, now));
+    const found = standing(taken, item);
+    if (!taken.moved || !isOpen(found)) return { item: found, settled: !isSameAttempt(found, item) };
+    return await settleWithResult(ports, limits, found, { until: options.until, resumed: true });
+  }
   if (failure?.settling_at !== undefined && now - failure.settling_at < SETTLING_MS)
     return { item, settled: false };
-  // Fence first: an attempt that is not dead after all must neither store nor end what is aborted in its name.
   const { reason, detail } = failure ?? { reason: options.reason };
-  const fenced = await transition(ports, item, failed(item, reason, detail, now));
-  const found = standing(fenced, item);
-  if (!fenced.moved || !isOpen(found)) return { item: found, settled: !isOpen(found) };
-  return await settleWithoutResult(ports, limits, found, reason, detail);
+  return await settleWithoutResult(ports, limits, item, reason, detail);
 }
 
 /** Longer than a look and an abort take: of two aborts the second might hit whoever has claimed the episode since. */
 const SETTLING_MS = 20_000;
-
-async function close(
-  ports: SettlePorts,
-  limits: SettleLimits,
-  item: OpenRolloutItem,
-  reason: Reason,
-  detail?: string,
-): Promise<Settled> {
-  let left = item;
-  for (;;) {
-    const end = { reason, now: ports.clock.now(), maxAttempts: limits.maxAttempts, detail };
-    const next = closed(left, { ...end, withoutPenalty: await ports.gate.isTripped() });
-    const moved = await transition(ports, left, next);
-    const found = standing(moved, left);
-    // Somebody else only noted something on this very attempt: its end is still to be written.
-    const stillOpen = isOpen(found) && found.attempt.id === item.attempt.id;
-    if (stillOpen && !moved.moved && found.state === left.state && found.stamp !== left.stamp) {
-      left = found;
-      continue;
-    }
-    logClosed(ports, item, reason, detail, moved.moved);
-    if (moved.moved) await tellClosed(ports, moved.item);
-    return { item: found, settled: !stillOpen };
-  }
-}
-
-/** Only whoever wrote the end tells of it, so that it counts once. */
-async function tellClosed(ports: SettlePorts, item: RolloutItem): Promise<void> {
-  const last = lastAttempt(item);
-  if (!last) return;
-  const reward = last.reason === "ended" && typeof last.reward === "number" ? last.reward : undefined;
-  const { reason, at, from } = last;
-  ports.meter.attempt({ reason, reward, episodeType: item.episode_type, milliseconds: at - from });
-  await ports.gate.note(reason, invocationOf(last.id));
-}
-
-function logClosed(
-  ports: SettlePorts,
-  item: OpenRolloutItem,
-  reason: Reason,
-  detail: string | undefined,
-  written: boolean,
-): void {
-  ports.log(reason === "ended" ? "info" : "warn", `attempt ${reason}`, {
-    rollout: item.key,
-    attempt: item.attempt.id,
-    episode: item.attempt.episode,
-    reason,
-    ...(detail ? { detail } : {}),
-    ...(written ? {} : { overtaken: true }),
-  });
-}

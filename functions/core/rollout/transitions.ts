@@ -62,6 +62,11 @@ export function withResult(
   return { ...item, state: "reporting", attempt, changed_at: now };
 }
 
+/** reporting → reporting, under a new stamp: another process goes on with the report of the stored result. */
+export function takenOver(item: OpenRolloutItem, now: number): NextItem {
+  return { ...item, changed_at: now };
+}
+
 /** Remembers since when the engine shows the episode nowhere. */
 export function goneSince(item: OpenRolloutItem, now: number): NextItem {
   return { ...item, attempt: { ...item.attempt, gone_since: now }, changed_at: now };

@@ -47,9 +47,9 @@ export async function keepBudget(
   if (spend.budget_exceeded && !gate.paused) {
     const why = `the budget of $${spend.budget_usd_per_day} a day is spent (about $${spend.usd_today.toFixed(2)}); goes on at 00:00 UTC`;
     ports.log("error", "fleet paused by its budget", { fleet, why });
-    await ports.gates.setPaused(fleet, { at: ports.clock.now(), why, by: "budget" });
+    await ports.gates.setBudgetPause(fleet, { at: ports.clock.now(), why, by: "budget" });
   } else if (!spend.budget_exceeded && pausedByBudget) {
     ports.log("info", "fleet resumed: its budget allows it again", { fleet });
-    await ports.gates.setPaused(fleet, undefined);
+    await ports.gates.setBudgetPause(fleet, undefined);
   }
 }

@@ -45,5 +45,19 @@ export function gateContract(running: () => TableUnderTest): void {
       await gates().setPaused("g-5", undefined);
       expect(await gates().read("g-5")).toEqual(untouched);
     });
+
+    test("takes a budget's pause only where nobody has paused it, and ends only that", async () => {
+      const byBudget = { at: 2, why: "spent", by: "budget" as const };
+      expect(await gates().setBudgetPause("g-6", byBudget)).toBe(true);
+      expect(await gates().read("g-6")).toEqual({ ...untouched, paused: byBudget });
+      await gates().setPaused("g-6", { at: 3, why: "lunch" });
+      expect(await gates().setBudgetPause("g-6", undefined)).toBe(false);
+      expect(await gates().setBudgetPause("g-6", byBudget)).toBe(false);
+      expect(await gates().read("g-6")).toEqual({ ...untouched, paused: { at: 3, why: "lunch" } });
+      await gates().setPaused("g-6", undefined);
+      expect(await gates().setBudgetPause("g-6", byBudget)).toBe(true);
+      expect(await gates().setBudgetPause("g-6", undefined)).toBe(true);
+      expect(await gates().read("g-6")).toEqual(untouched);
+    });
   });
 }

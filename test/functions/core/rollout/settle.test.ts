@@ -1,78 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createRolloutStore } from "../../../../functions/adapters/table/rollouts.ts";
-import type { RolloutStore, SettlePorts } from "../../../../functions/core/ports.ts";
-import type { Reason } from "../../../../functions/core/reasons.ts";
-import {
-  isOpen,
-  type OpenRolloutItem,
-  type RolloutItem,
-} from "../../../../functions/core/rollout/rollout-item.ts";
+import { describe, expect, test } from "vitest";
+import { isOpen } from "../../../../functions/core/rollout/rollout-item.ts";
 import {
   settleLeftover,
   settleWithoutResult,
   settleWithResult,
 } from "../../../../functions/core/rollout/settle.ts";
-import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";
-import { stateTable } from "../../adapters/table/servers.ts";
 import { anOpenItem, NOW } from "../items.ts";
-import { type Script, scriptedEngine, us } from "../scripted-engine.ts";
+import { type Script, us } from "../scripted-engine.ts";
+import { limits, result, settleStage, stored } from "../settle-stage.ts";
 
-const result = { reward: 1, is_success: true, metadata: {}, log_metrics: {} };
-const limits = { fleet: "main", maxAttempts: 3 };
+const stage = settleStage();
 const options = { until: NOW + 120_000, resumed: false };
-
-let server: TableServer;
-let rollouts: RolloutStore;
-beforeAll(async () => {
-  server = await startTableServer();
-  await createTables(server, [stateTable]);
-  rollouts = createRolloutStore({ client: server.client, table: "state", ttlDays: 1 });
-});
-afterAll(() => server.close());
-
-let serial = 0;
-/** An open rollout in the table, and an engine that answers as scripted. */
-async function stage(
-  script: Script,
-  attempt: Partial<OpenRolloutItem["attempt"]> = {},
-  facts: { tripped?: boolean; item?: Partial<RolloutItem> } = {},
-) {
-  const played = await scriptedEngine(script);
-  serial += 1;
-  const item = anOpenItem({ key: `message/${serial}`, ...facts.item }, attempt);
-  await rollouts.move(undefined, item);
-  const noted: Reason[] = [];
-  const gate = {
-    isTripped: async () => facts.tripped ?? false,
-    note: async (reason: Reason) => void noted.push(reason),
-    pass: async () => ({ open: true }) as const,
-    closedFor: async () => undefined,
-  };
-  const log = vi.fn();
-  const meter = { attempt: vi.fn() };
-  let draws = 0;
-  const random = () => {
-    draws += 1;
-    return (draws % 1000) / 1000;
-  };
-  const ports: SettlePorts = {
-    clock: played.clock,
-    engine: played.engine,
-    random,
-    log,
-    rollouts,
-    gate,
-    meter,
-  };
-  const stands = async () => {
-    const found = await rollouts.read("main", item.key);
-    if (!found) throw new Error("expected the rollout in the table");
-    return found;
-  };
-  return { ...played, item, ports, noted, stands };
-}
 const withResult = { state: "reporting" as const };
-const stored = { result, result_at: NOW };
 
 describe("an attempt without a result", () => {
   test("gives its episode back where the engine shows it as ours", async () => {
@@ -208,17 +147,18 @@ describe("what a dead attempt left open", () => {
 });
 
 describe("two who settle the same attempt", () => {
-  test("close it once: who comes second finds it closed and counts nothing", async () => {
-    const s = await stage({ pool: ["nowhere"] });
+  test("close it once: who comes second leaves it to the first, aborts nothing and counts nothing", async () => {
+    const s = await stage({ pool: ["ours"], aborts: ["ok"] });
     const both = [1, 2].map(() => settleWithoutResult(s.ports, limits, s.item, "deadline"));
-    expect((await Promise.all(both)).map(({ settled }) => settled)).toEqual([true, true]);
+    expect((await Promise.all(both)).filter(({ settled }) => settled)).toHaveLength(1);
+    expect(s.aborts()).toHaveLength(1);
     expect(await s.stands()).toMatchObject({ attempts: 1, history: [{ reason: "deadline" }] });
     expect(s.noted).toEqual(["deadline"]);
   });
 
   test("a note by somebody else meanwhile does not lose the end", async () => {
     const s = await stage({ ends: ["ok"] }, stored, { item: withResult });
-    await rollouts.move(s.item, {
+    await s.rollouts.move(s.item, {
       ...s.item,
       attempt: { ...s.item.attempt, gone_since: NOW },
       stamp: "noted",
@@ -230,7 +170,7 @@ describe("two who settle the same attempt", () => {
   test("an end that was taken is not lost to somebody who stored a failure meanwhile", async () => {
     const s = await stage({ ends: ["ok"] }, stored, { item: withResult });
     const failure = { reason: "crashed" as const };
-    await rollouts.move(s.item, { ...s.item, attempt: { ...s.item.attempt, failure }, stamp: "noted" });
+    await s.rollouts.move(s.item, { ...s.item, attempt: { ...s.item.attempt, failure }, stamp: "noted" });
     await settleWithResult(s.ports, limits, s.item, options);
     expect(await s.stands()).toMatchObject({ state: "ended" });
   });
@@ -241,7 +181,7 @@ describe("two who settle the same attempt", () => {
       { key: s.item.key, stamp: "next" },
       { id: "invocation-2.1", episode: "episode-2" },
     );
-    await rollouts.move(s.item, other);
+    await s.rollouts.move(s.item, other);
     expect((await settleWithoutResult(s.ports, limits, s.item, "deadline")).settled).toBe(true);
     expect(await s.stands()).toEqual(other);
     expect(s.noted).toEqual([]);
