@@ -61,7 +61,7 @@ function openDesk(work: Work, counts: Counts): AdmissionDesk {
     admissions: counted(store, counts),
     log: () => undefined,
   };
-  return new AdmissionDesk(ports, work.fleet, work.setting);
+  return new AdmissionDesk(ports, { fleet: work.fleet, fleetId: work.fleet }, work.setting);
 }
 
 function counted(store: AdmissionStore, counts: Counts): AdmissionStore {

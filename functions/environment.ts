@@ -1,5 +1,7 @@
 /** The one reader of the environment: decoded once, by zod, every fault reported at once. */
+import { createHash } from "node:crypto";
 import * as z from "zod";
+import { fleetIdOf } from "./core/client-uuid.ts";
 import { lifecycleDefaults } from "./core/drive/engine-state.ts";
 import { SettingsError } from "./core/errors.ts";
 import { SWEEP_INTERVAL_SECONDS } from "./core/lifecycle/tick.ts";
@@ -109,5 +111,11 @@ function decode<Schema extends z.ZodType>(
 }
 
 export function fleetLimits(environment: RolloutEnvironment): FleetLimits {
-  return { ...environment, stragglerGraceSeconds: environment.stragglerGraceSeconds };
+  const fleetId = deployedFleetId(environment.fleet, environment.table);
+  return { ...environment, fleetId, stragglerGraceSeconds: environment.stragglerGraceSeconds };
+}
+
+/** A table's name is unique in its account and region, and the hash of it fits a client uuid. */
+export function deployedFleetId(fleet: string, table: string): string {
+  return fleetIdOf(fleet, createHash("sha256").update(table).digest("hex").slice(0, 8));
 }

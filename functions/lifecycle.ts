@@ -17,7 +17,7 @@ import type { Log } from "./core/ports.ts";
 import { keepBudget, readSpend } from "./core/spend/budget.ts";
 import { createDrive } from "./drive.ts";
 import { engineDispatcher } from "./engine-credentials.ts";
-import { readLifecycleEnvironment } from "./environment.ts";
+import { deployedFleetId, readLifecycleEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
 import { createMeter, publishSnapshot } from "./meter.ts";
 import { systemClock as clock } from "./system-clock.ts";
@@ -87,7 +87,11 @@ function sweptFleets(log: Log): ReadonlyMap<string, SweptFleet> {
     environment.fleets.map((fleet) => [
       fleet.name,
       {
-        limits: { fleet: fleet.name, maxAttempts: fleet.maxAttempts },
+        limits: {
+          fleet: fleet.name,
+          fleetId: deployedFleetId(fleet.name, environment.table),
+          maxAttempts: fleet.maxAttempts,
+        },
         meter: createMeter(fleet.name),
         gate: new FleetGate({ clock, log, gates }, fleet.name),
         queue: createQueue({ client: queues, ...fleet }),

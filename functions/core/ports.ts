@@ -65,6 +65,8 @@ export type Log = (
 
 export interface FleetLimits {
   readonly fleet: string;
+  /** The first part of every client uuid: unlike the name, no other deployment on the same engine has it. */
+  readonly fleetId: string;
   readonly engine: string;
   readonly maxAttempts: number;
   readonly discardTimeoutSeconds: number;
@@ -116,7 +118,7 @@ export interface Gate {
 
 /** What it takes to settle an episode. */
 export type SettlePorts = Pick<Ports, "clock" | "random" | "log" | "engine" | "rollouts" | "gate" | "meter">;
-export type SettleLimits = Pick<FleetLimits, "fleet" | "maxAttempts">;
+export type SettleLimits = Pick<FleetLimits, "fleet" | "fleetId" | "maxAttempts">;
 
 /** Gives an agent its episode: the model's client, and the count of its calls. */
 export interface AgentRunner {

@@ -1,6 +1,7 @@
 /** `--fleets math=0.4,code=0.6*5`: several datasets at once, each with its share of the engine's batch. */
 import { existsSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
+import { fleetNameOf, parseClientUuid } from "../../functions/core/client-uuid.ts";
 import type { Task } from "../../functions/core/protocol.ts";
 import { shippedAgentEntry } from "../../functions/entries.ts";
 import type { EngineModel } from "../engine/config.ts";
@@ -87,7 +88,7 @@ export function mixByStep(ledger: Ledger): Record<string, Record<string, number>
   const tasks = new Map<string, Map<string, Set<string>>>();
   for (const entry of ledger.entries) {
     if (entry.kind !== "output") continue;
-    const fleet = entry.clientUuid.split("/")[0] ?? "";
+    const fleet = fleetNameOf(parseClientUuid(entry.clientUuid)?.fleetId ?? "");
     const step = tasks.get(String(entry.globalStep)) ?? new Map<string, Set<string>>();
     const seen = step.get(fleet) ?? new Set<string>();
     step.set(fleet, seen.add(entry.taskId));

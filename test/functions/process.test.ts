@@ -178,10 +178,14 @@ describe("an episode that no rollout remembers", () => {
   test("of a dead invocation of this fleet is given back; another client's is not touched", async () => {
     const house = await open(real);
     const claim = { episode_type: "train", discard_episode_timeout: 240, throttle_policy: null } as const;
-    await house.ports.engine.claim({ ...claim, client_uuid: `${house.fleet}/died-at-once.1` });
+    await house.ports.engine.claim({ ...claim, client_uuid: `${house.limits.fleetId}/died-at-once.1` });
     await house.ports.engine.claim({ ...claim, client_uuid: "somebody-else" });
+    // A fleet of the same name in another deployment, on the same engine.
+    await house.ports.engine.claim({ ...claim, client_uuid: `${house.fleet}@5e6f7a8b/lives-there.1` });
     expect(await house.sweep()).toMatchObject({ orphans: 1, settled: 0 });
-    expect(house.engine.ledger.of("abort")).toMatchObject([{ holder: `${house.fleet}/died-at-once.1` }]);
-    expect(house.engine.summary()).toMatchObject({ open: 1 });
+    expect(house.engine.ledger.of("abort")).toMatchObject([
+      { holder: `${house.limits.fleetId}/died-at-once.1` },
+    ]);
+    expect(house.engine.summary()).toMatchObject({ open: 2 });
   });
 });

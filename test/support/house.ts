@@ -2,6 +2,7 @@
  * Rollouts in this process: the domain on its real adapters, real queue and table servers, and the stand-in engine
  * (or a server that misbehaves), all on one clock that passes faster than the real one.
  */
+
 import { afterAll, beforeAll, onTestFailed, onTestFinished } from "vitest";
 import type { Timeouts } from "../../functions/adapters/engine/calls.ts";
 import { createChat } from "../../functions/adapters/engine/chat.ts";
@@ -20,6 +21,7 @@ import { type Swept, sweep } from "../../functions/core/lifecycle/sweep.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../../functions/core/ports.ts";
 import { runBatch } from "../../functions/core/rollout/batch.ts";
 import type { RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
+import { deployedFleetId } from "../../functions/environment.ts";
 import type { EngineConfig, EngineModel } from "../../local/engine/config.ts";
 import type { Faults } from "../../local/engine/faults.ts";
 import { type EngineHandle, startEngine } from "../../local/engine/start.ts";
@@ -132,7 +134,8 @@ export class House extends FleetMessages {
     this.estate = estate;
     this.clock = clock;
     this.engine = engine;
-    this.limits = { ...limitsOfHouse, fleet, engine: `engine-of-${fleet}`, ...options.limits };
+    const fleetId = deployedFleetId(fleet, estate.table);
+    this.limits = { ...limitsOfHouse, fleet, fleetId, engine: `engine-of-${fleet}`, ...options.limits };
     this.gates = createGateStore(table);
     this.ports = {
       clock,

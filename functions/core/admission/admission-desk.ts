@@ -64,13 +64,14 @@ export class AdmissionDesk {
 
   constructor(
     ports: DeskPorts,
-    fleet: string,
+    fleet: { readonly fleet: string; readonly fleetId: string },
     setting: ThrottleSetting,
     times: Partial<typeof admissionDefaults> = {},
   ) {
     this.#ports = ports;
-    this.#fleet = fleet;
-    this.#rules = { ...admissionDefaults, ...times, setting, isOurs: (uuid) => isClientOf(fleet, uuid) };
+    this.#fleet = fleet.fleet;
+    const isOurs = (uuid: string) => isClientOf(fleet.fleetId, uuid);
+    this.#rules = { ...admissionDefaults, ...times, setting, isOurs };
   }
 
   ticket(taskId: string): AdmissionTicket {

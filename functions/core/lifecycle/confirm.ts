@@ -26,7 +26,8 @@ export async function confirm(ports: SweepPorts, engineName: string, pool: PoolI
   for (let start = 0; start < waiting.length; start += AT_ONCE) {
     const outcomes = waiting.slice(start, start + AT_ONCE).map(async ({ fleet, key }) => {
       const item = await ports.rollouts.read(fleet, key);
-      const at = item && confirmation(item, shown, pool, ports.clock.now());
+      const fleetId = ports.fleets.get(fleet)?.limits.fleetId ?? fleet;
+      const at = item && confirmation(item, fleetId, shown, pool, ports.clock.now());
       if (!item || at === undefined) return 0;
       await transition(ports, item, confirmed(item, at));
       return at === null ? 0 : 1;
@@ -50,13 +51,14 @@ function shownEnds(pool: PoolInformation): { clients: Set<string>; episodes: Set
 /** When it was shown, null for never, undefined while it may still be. */
 function confirmation(
   item: RolloutItem,
+  fleetId: string,
   shown: ReturnType<typeof shownEnds>,
   pool: PoolInformation,
   now: number,
 ): number | null | undefined {
   const last = lastAttempt(item);
   if (item.state !== "ended" || item.confirmed_at !== undefined || !last) return undefined;
-  if (shown.clients.has(clientUuid(item.fleet, last.id)) || shown.episodes.has(last.episode)) return now;
+  if (shown.clients.has(clientUuid(fleetId, last.id)) || shown.episodes.has(last.episode)) return now;
   const wholeBatchPassed =
     typeof pool.global_step === "number" && last.step !== null && pool.global_step >= last.step + 2;
   return wholeBatchPassed || now - last.at > LOST_AFTER_MS ? null : undefined;

@@ -137,9 +137,11 @@ async function giveBackOrphans(
   pool: PoolInformation,
 ): Promise<number> {
   const running = Object.entries(pool.running_episode_details ?? {});
+  const names = new Map([...ports.fleets].map(([name, { limits }]) => [limits.fleetId, name]));
   const ours = running.flatMap(([episode, details]) => {
     const uuid = parseClientUuid(details.client_uuid);
-    return uuid && ports.fleets.has(uuid.fleet) ? [{ episode, details, uuid }] : [];
+    const fleet = names.get(uuid?.fleetId ?? "");
+    return uuid && fleet !== undefined ? [{ episode, details, uuid: { ...uuid, fleet } }] : [];
   });
   if (ours.length === 0) return 0;
   // Read after the pool: whatever was claimed and stored by then is in the index or will be within seconds.

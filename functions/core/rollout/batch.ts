@@ -28,7 +28,7 @@ export async function runBatch(
   const invocation = {
     ...batch,
     watch,
-    desk: limits.throttle && new AdmissionDesk(ports, limits.fleet, limits.throttle),
+    desk: limits.throttle && new AdmissionDesk(ports, limits, limits.throttle),
     isAlive: async (id: string) => id === batch.id || (await isAlive(ports, id, ports.clock.now())),
   };
   const self = { id: batch.id, fleet: limits.fleet, endsAt: batch.endsAt };

@@ -21,7 +21,7 @@ export async function claimFor(
   ports: Ports,
   limits: FleetLimits,
 ): Promise<ClaimOutcome> {
-  const uuid = clientUuid(limits.fleet, attempt);
+  const uuid = clientUuid(limits.fleetId, attempt);
   const needed = (limits.minEpisodeSeconds + limits.settleMarginSeconds) * 1000;
   const latest = invocation.endsAt - needed;
   // What came before, such as settling a leftover, may have taken most of the time.
@@ -119,10 +119,10 @@ export async function openAttempt(
     const moved = await transition(ports, left, next);
     const found = standing(moved, left ?? { ...next, stamp: "" });
     if (found.attempt?.id !== attempt.id)
-      await giveBack(clientUuid(limits.fleet, attempt.id), attempt.episode, ports);
+      await giveBack(clientUuid(limits.fleetId, attempt.id), attempt.episode, ports);
     return found;
   } catch (error) {
-    await giveBack(clientUuid(limits.fleet, attempt.id), attempt.episode, ports);
+    await giveBack(clientUuid(limits.fleetId, attempt.id), attempt.episode, ports);
     throw error;
   }
 }

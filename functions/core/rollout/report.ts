@@ -66,7 +66,7 @@ async function sendEnd(
   try {
     await ports.engine.end(
       {
-        client_uuid: clientUuid(limits.fleet, attempt.id),
+        client_uuid: clientUuid(limits.fleetId, attempt.id),
         episode_uuid: attempt.episode,
         task_id,
         workflow_output: output,
@@ -141,7 +141,7 @@ async function look(
   state: Reporting,
 ): Promise<Sight | "vanished" | "unreadable"> {
   const { item } = state;
-  const names = { clientUuid: clientUuid(limits.fleet, item.attempt.id), taskId: item.task_id };
+  const names = { clientUuid: clientUuid(limits.fleetId, item.attempt.id), taskId: item.task_id };
   try {
     const pool = await ports.engine.pool();
     const now = ports.clock.now();

@@ -116,7 +116,7 @@ async function workOnEpisode(
 ): Promise<AgentEnd> {
   const { attempt } = open;
   const controller = new AbortController();
-  const names = { clientUuid: clientUuid(limits.fleet, attempt.id), taskId: rollout.task.task_id };
+  const names = { clientUuid: clientUuid(limits.fleetId, attempt.id), taskId: rollout.task.task_id };
   const unwatch = invocation.watch.add({ attempt, controller, ...names });
   const log: Ports["log"] = (level, message, facts) =>
     ports.log(level, message, { ...facts, rollout: open.key, attempt: attempt.id, episode: attempt.episode });

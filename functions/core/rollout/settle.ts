@@ -49,7 +49,7 @@ async function settleExpired(
   limits: SettleLimits,
   item: OpenRolloutItem,
 ): Promise<Settled> {
-  const names = { clientUuid: clientUuid(limits.fleet, item.attempt.id), taskId: item.task_id };
+  const names = { clientUuid: clientUuid(limits.fleetId, item.attempt.id), taskId: item.task_id };
   const sight = await ports.engine.pool().then(
     (pool) => lookFor(item.attempt, names, pool, ports.clock.now()),
     () => "unreadable" as const,
@@ -75,7 +75,7 @@ export async function settleWithoutResult(
   const fenced = standing(fence, item);
   if (!fence.moved || !isOpen(fenced)) return { item: fenced, settled: !isSameAttempt(fenced, item) };
   const { attempt } = fenced;
-  const names = { clientUuid: clientUuid(limits.fleet, attempt.id), taskId: item.task_id };
+  const names = { clientUuid: clientUuid(limits.fleetId, attempt.id), taskId: item.task_id };
   try {
     const sight = lookFor(attempt, names, await ports.engine.pool(), ports.clock.now());
     if (sight === "ended" && attempt.result) return await close(ports, limits, fenced, "ended");

@@ -69,7 +69,10 @@ function runFleet(fleet: (typeof fleets)[number]): Promise<unknown> {
   const admissions = createAdmissionStore({ client: server.client, table: stateTable.name, ttlDays: 1 });
   const engine = createEngine({ url: standIn.url, clock, dispatcher });
   const ports = { clock, random: Math.random, admissions, engine, log: () => undefined };
-  const desks = Array.from({ length: 10 }, () => new AdmissionDesk(ports, fleet.name, fleet.setting));
+  const desks = Array.from(
+    { length: 10 },
+    () => new AdmissionDesk(ports, { fleet: fleet.name, fleetId: fleet.name }, fleet.setting),
+  );
   const rollouts = Array.from({ length: fleet.tasks }, (_, index) => {
     const desk = desks[index % desks.length];
     if (!desk) throw new Error("no desk");

@@ -10,6 +10,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 const throttle = { ratio: 0.4, batchSize: 10, repeats: 4 };
 const limits: FleetLimits = {
   fleet: "math",
+  fleetId: "math",
   engine: "main",
   maxAttempts: 3,
   discardTimeoutSeconds: 240,

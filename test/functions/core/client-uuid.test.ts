@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { attemptId, clientUuid, parseClientUuid } from "../../../functions/core/client-uuid.ts";
+import {
+  attemptId,
+  clientUuid,
+  fleetIdOf,
+  fleetNameOf,
+  isClientOf,
+  parseClientUuid,
+} from "../../../functions/core/client-uuid.ts";
 
 test("a client uuid tells its fleet, attempt and invocation again", () => {
   const fleets = fc.stringMatching(/^[a-z0-9-]{1,32}$/);
@@ -11,10 +18,17 @@ test("a client uuid tells its fleet, attempt and invocation again", () => {
       fc.nat(),
       (fleet, invocation, serial) => {
         const attempt = attemptId(invocation, serial);
-        expect(parseClientUuid(clientUuid(fleet, attempt))).toEqual({ fleet, attempt, invocation });
+        expect(parseClientUuid(clientUuid(fleet, attempt))).toEqual({ fleetId: fleet, attempt, invocation });
       },
     ),
   );
+});
+
+test("fleets of one name in two deployments have different ids, which tell the name again", () => {
+  const ids = ["1a2b3c4d", "5e6f7a8b"].map((deployment) => fleetIdOf("main", deployment));
+  expect(new Set(ids).size).toBe(2);
+  expect(ids.map(fleetNameOf)).toEqual(["main", "main"]);
+  expect(isClientOf(ids[0] ?? "", clientUuid(ids[1] ?? "", "i.1"))).toBe(false);
 });
 
 test("two attempts of one invocation, or of two fleets, are different clients", () => {

@@ -21,6 +21,7 @@ import { stateTable } from "../adapters/table/servers.ts";
 
 const limits: FleetLimits = {
   fleet: "main",
+  fleetId: "main",
   engine: "engine-1",
   maxAttempts: 3,
   discardTimeoutSeconds: 240,

@@ -10,7 +10,7 @@ import { anOpenItem, NOW } from "./items.ts";
 import { type Script, scriptedEngine } from "./scripted-engine.ts";
 
 export const result = { reward: 1, is_success: true, metadata: {}, log_metrics: {} };
-export const limits = { fleet: "main", maxAttempts: 3 };
+export const limits = { fleet: "main", fleetId: "main", maxAttempts: 3 };
 /** The attempt of a rollout in the state `reporting`. */
 export const stored = { result, result_at: NOW };
 

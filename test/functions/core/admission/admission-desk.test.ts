@@ -61,7 +61,7 @@ function open({ pool = async () => poolOf({}), wrap = (store) => store }: Setup 
       },
     },
   };
-  const desk = () => new AdmissionDesk(ports, fleet, setting);
+  const desk = () => new AdmissionDesk(ports, { fleet: fleet, fleetId: fleet }, setting);
   const places = async () => (await store.read(fleet))?.places;
   return { desk, count, logged, places, store, fleet, clock };
 }

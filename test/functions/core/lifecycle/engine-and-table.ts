@@ -59,7 +59,7 @@ async function openWorld(table: { client: TableServer["client"]; table: string }
   const gates = createGateStore(table);
   const gate = new FleetGate({ clock, log, gates }, name);
   const meter = { attempt: vi.fn() };
-  const fleet = { limits: { fleet: name, maxAttempts: 3 }, gate, meter, queue };
+  const fleet = { limits: { fleet: name, fleetId: name, maxAttempts: 3 }, gate, meter, queue };
   const ports: SweepPorts = {
     clock,
     random: () => 0.5,

@@ -9,7 +9,7 @@ import { anOpenItem, NOW } from "../items.ts";
 import { type Script, scriptedEngine, us } from "../scripted-engine.ts";
 
 const result = { reward: 1, is_success: true, metadata: {}, log_metrics: {} };
-const limits = { fleet: "main", maxAttempts: 3 };
+const limits = { fleet: "main", fleetId: "main", maxAttempts: 3 };
 const stored = (facts: Partial<RolloutItem> = {}) =>
   anOpenItem({ state: "reporting", ...facts }, { result, result_at: NOW });
 
