@@ -27,7 +27,7 @@ test("keys and indexes", () => {
         ],
         Projection: {
           ProjectionType: "INCLUDE",
-          NonKeyAttributes: ["state", "episode_type", "task_id", "history", "attempts", "reward"],
+          NonKeyAttributes: ["state", "episode_type", "task_id", "history", "attempts"],
         },
       },
     ],
