@@ -1,5 +1,7 @@
 /** Follows an engine until what is wanted holds, or cannot be had. */
+import { desiredHolds } from "../functions/core/drive/engine-holds.ts";
 import type { Desired, EngineStateStore, Observed } from "../functions/core/drive/engine-state.ts";
+import { isRolling } from "../functions/core/rollout/look.ts";
 import { Interrupted } from "./failures.ts";
 import { span } from "./format.ts";
 import type { Io } from "./io.ts";
@@ -50,22 +52,18 @@ export function verdictOf(
 ): Followed | undefined {
   if (now && now.generation > wanted.generation)
     return { held: false, why: `somebody wants something else meanwhile (generation ${now.generation})` };
-  if (!observed || observed.generation !== wanted.generation) return undefined;
-  if (observed.unreachable) return undefined;
-  return wanted.state === "stopped" ? stopped(observed) : running(wanted, observed);
+  const holds = desiredHolds(wanted, observed);
+  if (!observed || holds === "not-yet") return undefined;
+  if (holds === "finished") return { held: false, why: "the training has run its last step" };
+  if (holds === "failed")
+    return { held: false, why: observed.alarms.find(({ code }) => code === "gave-up")?.text ?? "it failed" };
+  // A step of this very tick may still be on its way.
+  if (observed.step.kind !== "none") return undefined;
+  return wanted.state === "stopped" ? { held: true, why: "stopped" } : running(observed);
 }
 
-function stopped({ status, step }: Observed): Followed | undefined {
-  return status === "ENGINE.OFFLINE" && step.kind === "none" ? { held: true, why: "stopped" } : undefined;
-}
-
-function running(wanted: Desired & { state: "running" }, observed: Observed): Followed | undefined {
-  const alarm = observed.alarms.find(({ code }) => code === "gave-up");
-  if (alarm) return { held: false, why: alarm.text };
-  if (observed.finished) return { held: false, why: "the training has run its last step" };
-  if (wanted.restart !== undefined && observed.restarted !== wanted.restart) return undefined;
-  if (!/^ENGINE\.(ROLLING|ROLLING_POST)$/.test(observed.status) || observed.step.kind !== "none")
-    return undefined;
+function running(observed: Observed): Followed | undefined {
+  if (!isRolling(observed.status)) return undefined;
   const other = observed.alarms.find(({ code }) => code === "config-differs");
   if (other) return { held: false, why: `${other.text} (sortie engine restart)` };
   return { held: true, why: `running, ${observed.status}, step ${observed.global_step ?? "–"}` };

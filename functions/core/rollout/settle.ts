@@ -8,6 +8,7 @@ import { lookFor } from "./look.ts";
 import { standing, transition } from "./persist.ts";
 import { report } from "./report.ts";
 import { isOpen, type OpenRolloutItem } from "./rollout-item.ts";
+import { endOrAbort } from "./settle-rules.ts";
 import { failed, goneSince, takenOver } from "./transitions.ts";
 
 export type { Settled } from "./close.ts";
@@ -19,7 +20,8 @@ export async function settleWithResult(
   item: OpenRolloutItem,
   options: { until: number; resumed: boolean },
 ): Promise<Settled> {
-  if (ports.clock.now() > item.attempt.expires_at && !mayBeEnded(item, options.resumed))
+  const age = { expiresAt: item.attempt.expires_at, now: ports.clock.now(), known: true };
+  if (endOrAbort(age) === "abort" && !mayBeEnded(item, options.resumed))
     return await settleExpired(ports, limits, item);
   const outcome = await report(ports, limits, item, options);
   if (outcome.decided) {

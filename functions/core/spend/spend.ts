@@ -16,7 +16,6 @@ export interface UsageStore {
   read(fleet: string, period: string): Promise<Usage>;
 }
 
-export const noUsage: Usage = { gb_seconds: 0, invocations: 0, deliveries: 0 };
 /** The period of a fleet's whole life. */
 export const ALL_TIME = "TOTAL";
 
