@@ -135,8 +135,8 @@ describe("the agent", () => {
   test("is the sample that is type-checked and run here", () => {
     const [code = ""] = blocks(readme, "ts");
     const sample = readPage("test/agents/samples/readme.ts");
-    // A user's import of the interface starts from a folder beside functions/, as agents/ is.
-    expect(code).toBe(sample.replace('"../../../functions/', '"../functions/').trim());
+    // The page deploys `./my-agent.ts`, so the import of the interface starts from the project's folder.
+    expect(code).toBe(sample.replace('"../../../functions/', '"./functions/').trim());
   });
 
   test.each([
