@@ -1,7 +1,9 @@
 /** The port to an engine. The one implementation is `adapters/engine`. */
 import type {
+  AgreeAnswer,
   ClaimAnswer,
   ClaimRequest,
+  CodeAnswer,
   EndRequest,
   EngineStatus,
   EpisodeStatus,
@@ -9,6 +11,7 @@ import type {
   StartAnswer,
   StopAnswer,
   SyncAnswer,
+  VerboseLog,
 } from "./protocol.ts";
 
 /** For the calls that change something: when to give up. The failure is then `unclear`, unless nothing was sent. */
@@ -18,8 +21,28 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+/**
+ * What engines offer since May 2026. On an older one each throws `NotOfferedError`, and nothing was done. The version of
+ * an engine is recognised by that, not by a name.
+ */
+export interface NewerEngine {
+  /** The trainer's `ajet/` folder as a zip, before the config. @throws EngineError `refused` (400) unless OFFLINE. */
+  syncCode(zip: Uint8Array, options?: CallOptions): Promise<CodeAnswer>;
+  /** The folder of the running experiment on the engine's machine; null before there is one. */
+  experimentDir(): Promise<string | null>;
+  /** Puts a line where the engine's own terminal shows it, for 30 s. Its text must hold no secret and no prompt. */
+  pushLog(line: { tag: string; message: string }, options?: CallOptions): Promise<void>;
+  /** The lines of the last 30 s. */
+  logs(): Promise<VerboseLog[]>;
+  /**
+   * This client is content with a weight sync now. Only for a client that declared itself active when it ended an episode
+   * of this batch. @throws EngineError `unclear` (500) where the collection method does not ask for agreement.
+   */
+  agreeSyncWeight(clientUuid: string, options?: CallOptions): Promise<AgreeAnswer>;
+}
+
 /** Every call throws `EngineError`; only `status` never throws, and says `ENGINE.CANNOT_CONNECT` instead. */
-export interface Engine {
+export interface Engine extends NewerEngine {
   /** The address that this client uses, without a trailing slash. */
   readonly url: string;
   /** Cached for 0.5 s and shared by everybody who asks meanwhile, as in the reference. */

@@ -53,6 +53,18 @@ export class EngineError extends SortieError {
   }
 }
 
+/** The engine has no such call: it is older than the call. `refused`, so nothing was done. */
+export class NotOfferedError extends EngineError {
+  constructor(call: string, status: number) {
+    super({
+      failure: "refused",
+      call,
+      status,
+      detail: "expected a newer engine, found one without this call; update the engine to use it",
+    });
+  }
+}
+
 /** The model did not answer with choices, whatever the HTTP status was. */
 export class ModelError extends SortieError {
   readonly code = "model-error";

@@ -81,6 +81,11 @@ export interface EndRequest {
   readonly episode_uuid: string;
   readonly task_id: string;
   readonly workflow_output: WorkflowOutput;
+  /**
+   * Newer engines: enters this client uuid in the list of those that a weight sync may wait for. Default false, since
+   * every attempt is a client of its own.
+   */
+  readonly declare_client_active?: boolean | undefined;
 }
 
 export const successSchema = z.object({ success: z.boolean() });
@@ -112,6 +117,13 @@ export const runningEpisodeSchema = z.object({
   optional_task_id: z.string().nullish().default(""),
 });
 
+/** Of newer engines: the clients that a weight sync may wait for, and whether each has agreed to one. */
+const clientInstructionSchema = z.object({
+  active_clients: z
+    .array(z.object({ client_uuid: z.string(), allowed_sync_weight: z.boolean().nullish() }))
+    .default([]),
+});
+
 /** The engine's current batch. It lags behind the answers of `end_episode` by up to 12 s. */
 export const poolInformationSchema = z.object({
   sample_collection_method: text,
@@ -125,6 +137,9 @@ export const poolInformationSchema = z.object({
   completed_tasks_details: z.record(z.string(), strings).default({}),
   completed_tasks_client_uuids: z.record(z.string(), strings).default({}),
   completed_tasks_rewards: z.record(z.string(), z.array(z.number().nullable())).optional(),
+  // Newer engines only, and nothing depends on them: another shape must not make the pool unreadable.
+  training_model_path: z.string().nullish().catch(null),
+  swarm_client_instruction: clientInstructionSchema.nullish().catch(null),
   running_episode_details: z.record(z.string(), runningEpisodeSchema).nullish().default(null),
   engine_status: z.string().nullish().default(null),
   global_step: z.number().nullish().default(null),
@@ -144,3 +159,29 @@ export const stopAnswerSchema = z.object({ success: z.boolean() }).nullable();
 export type SyncAnswer = z.infer<typeof syncAnswerSchema>;
 export type StartAnswer = z.infer<typeof startAnswerSchema>;
 export type StopAnswer = z.infer<typeof stopAnswerSchema>;
+
+/** Of newer engines. `failure_reason` is there where the engine says why it did not. */
+export const agreeAnswerSchema = z.object({ success: z.boolean(), failure_reason: z.string().nullish() });
+export type AgreeAnswer = z.infer<typeof agreeAnswerSchema>;
+
+export const codeAnswerSchema = z.object({
+  success: z.boolean(),
+  message: z.string().nullish(),
+  /** Where the engine has put the code, on its own machine. */
+  temp_ajet_code_path: z.string().nullish(),
+});
+export type CodeAnswer = z.infer<typeof codeAnswerSchema>;
+
+export const experimentDirSchema = z.object({ server_experiment_dir: z.string().nullish().default(null) });
+
+/** A line that the engine's terminal shows for 30 s. */
+export const verboseLogSchema = z.object({
+  // Unix seconds, or the engine's own rendering of the time.
+  timestamp: z.union([z.number(), z.string()]).nullish().default(null),
+  tag: text,
+  message: text,
+});
+export type VerboseLog = z.infer<typeof verboseLogSchema>;
+export const verboseLogsSchema = z.object({ entries: z.array(verboseLogSchema).default([]) });
+/** Whatever it answers, the line was taken. */
+export const anyAnswerSchema = z.unknown();

@@ -19,15 +19,16 @@ export function claimBody(request: ClaimRequest): object {
 /**
  * `metadata.task_id` is the task's id, whatever the agent put there: the engine answers 500 otherwise. Newer engines
  * keep a list of active clients and search it on every call; every attempt is a client here, so it declares itself
- * inactive. Older engines ignore the field.
+ * inactive unless the request says otherwise. Older engines ignore the field.
  * @throws EngineError `refused` without an episode or a task id; nothing is sent then.
  */
 export function endBody(request: EndRequest): object {
   const { client_uuid, episode_uuid, task_id, workflow_output: output } = request;
+  const { declare_client_active = false } = request;
   required("end_episode", "episode_uuid", episode_uuid);
   required("end_episode", "task_id", task_id);
   const workflow_output = { ...output, metadata: { ...output.metadata, task_id } };
-  return { client_uuid, episode_uuid, task_id, workflow_output, declare_client_active: false };
+  return { client_uuid, episode_uuid, task_id, workflow_output, declare_client_active };
 }
 
 /** @throws EngineError `refused` without an episode; nothing is sent then. */

@@ -19,6 +19,11 @@ export const callTimeouts = {
   sync_train_config: 30_000, // reference
   start_engine: 600_000, // reference
   stop_engine: 600_000, // reference
+  sync_train_code: 120_000, // megabytes, written to the engine's disk before it answers
+  get_server_experiment_dir: 10_000, // as the other readings
+  push_verbose_log: 10_000,
+  get_verbose_logs: 10_000,
+  agree_sync_weight: 30_000,
 } as const satisfies Record<string, number>;
 
 export type CallName = keyof typeof callTimeouts;
@@ -36,7 +41,8 @@ export interface CallerOptions {
 }
 export interface Caller {
   get<T>(name: CallName, schema: z.ZodType<T>): Promise<T>;
-  post<T>(name: CallName, body: object, schema: z.ZodType<T>, options?: CallOptions): Promise<T>;
+  /** A body of bytes goes out as a zip, any other as JSON. */
+  post<T>(name: CallName, body: object | Uint8Array, schema: z.ZodType<T>, options?: CallOptions): Promise<T>;
 }
 
 /** Both throw `EngineError`. A GET is tried again on a broken connection, 429 and 5xx; a POST never. */

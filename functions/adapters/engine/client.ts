@@ -1,7 +1,7 @@
 /** The engine client: every call of the protocol, typed, each with its own time limit. */
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../core/clock.ts";
-import type { Engine } from "../../core/engine.ts";
+import type { Engine, NewerEngine } from "../../core/engine.ts";
 import { EngineError } from "../../core/errors.ts";
 import {
   canContinueSchema,
@@ -17,6 +17,7 @@ import { engineAddress } from "./address.ts";
 import { abortBody, claimBody, endBody, grantSchema, withEpisodeAt, withGrantAt } from "./bodies.ts";
 import { type Caller, callTimeouts, createCaller, type Timeouts } from "./calls.ts";
 import { sharedDispatcher } from "./dispatcher.ts";
+import { newerCalls } from "./newer-calls.ts";
 import { cachedStatus } from "./status.ts";
 
 export interface EngineOptions {
@@ -47,12 +48,15 @@ export function createEngine(options: EngineOptions): Engine {
     status: cachedStatus(ask, options.clock),
     ...episodeCalls(url, caller),
     ...lifecycleCalls(caller),
+    ...newerCalls(caller),
   };
 }
 
 type LifecycleCall = "syncConfig" | "start" | "stop";
 
-function episodeCalls(url: string, { get, post }: Caller): Omit<Engine, "url" | "status" | LifecycleCall> {
+type EpisodeCall = Exclude<keyof Engine, "url" | "status" | LifecycleCall | keyof NewerEngine>;
+
+function episodeCalls(url: string, { get, post }: Caller): Pick<Engine, EpisodeCall> {
   return {
     claim: async (request, call) =>
       withGrantAt(url, await post("claim_episode", claimBody(request), grantSchema, call)),

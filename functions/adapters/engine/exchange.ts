@@ -10,6 +10,7 @@ export interface HttpRequest {
   readonly method: "GET" | "POST";
   /** Absolute. */
   readonly url: string;
+  /** Bytes are sent as they are, as a zip; anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -41,12 +42,13 @@ async function send(dispatcher: Dispatcher, request: HttpRequest): Promise<HttpR
   // undici would refuse as well, but past the dispatcher, which then could not note that nothing was sent.
   if (request.signal.aborted) throw markUnsent(request.signal.reason);
   const url = new URL(request.url);
+  const body = encoded(request.body);
   const reply = await dispatcher.request({
     origin: url.origin,
     path: url.pathname + url.search,
     method: request.method,
-    headers: { accept: "application/json", "content-type": "application/json", ...request.headers },
-    body: request.body === undefined ? null : JSON.stringify(request.body),
+    headers: { accept: "application/json", "content-type": body.type, ...request.headers },
+    body: body.content,
     signal: request.signal,
   });
   const { location } = reply.headers;
@@ -56,6 +58,11 @@ async function send(dispatcher: Dispatcher, request: HttpRequest): Promise<HttpR
     location: String(location ?? ""),
     text: await readText(reply.body),
   };
+}
+
+function encoded(body: unknown): { type: string; content: Uint8Array | string | null } {
+  if (body instanceof Uint8Array) return { type: "application/zip", content: body };
+  return { type: "application/json", content: body === undefined ? null : JSON.stringify(body) };
 }
 
 function mediaType(header: string | string[] | undefined): string {
