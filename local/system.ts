@@ -5,6 +5,7 @@ import { Schedule } from "./event-source/schedule.ts";
 import { LambdaFunction } from "./lambda/function.ts";
 import { type LogFile, openLogFile } from "./log-file.ts";
 import { arn } from "./region.ts";
+import { uniquePart } from "./servers/keep-name.ts";
 import { type Servers, startServers } from "./servers/servers.ts";
 import type { EventSourceSpec, ScheduleSpec } from "./template/specs.ts";
 import { readTemplate, type Template, type Wiring, wire } from "./template/template.ts";
@@ -40,7 +41,7 @@ export interface System {
 
 /** Runs a synthesised template on this machine: servers, functions, event sources and schedules, started. */
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const template = await readTemplate(options.assemblyDir);
+  const template = await readTemplate(options.assemblyDir, await uniquePart(options.keepDir));
   const servers = await startServers(template, options.keepDir);
   try {
     return await runTemplate(options, template, servers);

@@ -11,6 +11,8 @@ export interface Resource {
 /** One stack of a CDK cloud assembly, as `cdk synth` wrote it. */
 export interface Assembly {
   readonly stackName: string;
+  /** The random part of the names that CloudFormation would make; empty for none. */
+  readonly uniquePart: string;
   readonly resources: Readonly<Record<string, Resource>>;
   /** Defaults of the template's parameters. */
   readonly parameters: Readonly<Record<string, string>>;
@@ -50,7 +52,7 @@ const assetsSchema = z.object({
 });
 
 /** Reads the one stack of a cloud assembly (the directory that `cdk synth` writes, `cdk.out` by default). */
-export async function readAssembly(directory: string): Promise<Assembly> {
+export async function readAssembly(directory: string, uniquePart = ""): Promise<Assembly> {
   const manifest = await readJson(join(directory, "manifest.json"), manifestSchema);
   const artifacts = Object.entries(manifest.artifacts);
   const stacks = artifacts.filter(([, artifact]) => artifact.type === "aws:cloudformation:stack");
@@ -70,6 +72,7 @@ export async function readAssembly(directory: string): Promise<Assembly> {
   const assets = await Promise.all(manifests.map((file) => readAssets(directory, file)));
   return {
     stackName: properties?.stackName ?? id,
+    uniquePart,
     resources: template.Resources,
     parameters: defaults(template.Parameters),
     assets: new Map(assets.flat()),

@@ -15,7 +15,8 @@ export function ofType(assembly: Assembly, types: readonly string[]): [string, R
 /** A resource's own name, or one as CloudFormation would make it. */
 export function nameOf(assembly: Assembly, id: string, property: string): string {
   const name = assembly.resources[id]?.Properties?.[property];
-  return typeof name === "string" ? name : `${assembly.stackName}-${id}`;
+  if (typeof name === "string") return name;
+  return [assembly.stackName, id, assembly.uniquePart].filter((part) => part !== "").join("-");
 }
 
 /** What references within a template mean here; a queue has a `Ref` only where its address is known. */

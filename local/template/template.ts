@@ -47,9 +47,9 @@ export interface LocalSettings {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** First pass: reads the template of a cloud assembly; queues and tables can be created from the result. */
-export async function readTemplate(assemblyDir: string): Promise<Template> {
-  const assembly = await readAssembly(assemblyDir);
+/** First pass: reads the template of a cloud assembly; queues and tables can be created from the result. `uniquePart` ends the names that it makes. */
+export async function readTemplate(assemblyDir: string, uniquePart = ""): Promise<Template> {
+  const assembly = await readAssembly(assemblyDir, uniquePart);
   const references = referencesOf(assembly, new Map());
   const queues = ofType(assembly, [queueType]).map(([id, resource]) => {
     const properties = decode(resource, id, references, queueSchema);

@@ -3,6 +3,10 @@ import { resource, synthesise } from "./synthesise.ts";
 
 const { Properties, ...attributes } = resource(synthesise(), "AWS::DynamoDB::GlobalTable");
 
+test("CloudFormation names it: fleets of two deployments on one engine are told apart by their tables' names", () => {
+  expect(Object.keys(Properties ?? {})).not.toContain("TableName");
+});
+
 test("keys and indexes", () => {
   expect(Properties).toMatchObject({
     BillingMode: "PAY_PER_REQUEST",

@@ -63,8 +63,26 @@ describe("npm start", () => {
     expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
     expect(JSON.parse(out)).toMatchObject({ pushed: 4, ended: 4, attempts: 4, engine_ended: null });
     expect(engine.summary()).toMatchObject({ endsAccepted: 4, open: 0 });
-    expect(readdirSync(keep).toSorted()).toEqual(["functions.log", "lock", "queues", "tables"]);
+    expect(readdirSync(keep).toSorted()).toEqual(["deployment", "functions.log", "lock", "queues", "tables"]);
   });
+});
+
+test("two systems at once on one engine leave each other's episodes alone", { timeout }, async () => {
+  // Longer than a tick: each lifecycle function sees the episodes of the other.
+  const ended = { message: { role: "assistant" as const, content: "4" }, seconds: 8 };
+  const config = { batchTasks: 100, bootSeconds: 0 };
+  const engine = await startEngine({ clock: systemClock, seed: 1, model: () => ended, config });
+  onTestFinished(() => engine.close());
+  const runs = [5, 6].map((seed) => {
+    const tasks = generateProblems({ seed, count: 2 });
+    const path = file(`tasks-${seed}.jsonl`, tasks.map((task) => `${JSON.stringify(task)}\n`).join(""));
+    return npmStart("--tasks", path, "--repeats", "2", "--engine", engine.url, "--json").done;
+  });
+  for (const { code, out, err } of await Promise.all(runs)) {
+    expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+    expect(JSON.parse(out)).toMatchObject({ pushed: 4, ended: 4, attempts: 4 });
+  }
+  expect(engine.summary()).toMatchObject({ endsAccepted: 8, open: 0 });
 });
 
 describe("npm start with bad input pushes nothing, and says what is wrong:", () => {

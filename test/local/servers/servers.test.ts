@@ -50,7 +50,7 @@ afterAll(() => rm(directory, { recursive: true }));
 async function start(keep?: string, specs = { work, table }): Promise<Servers> {
   servers = await startServers(
     {
-      assembly: { stackName: "Demo", resources: {}, parameters: {}, assets: new Map() },
+      assembly: { stackName: "Demo", uniquePart: "", resources: {}, parameters: {}, assets: new Map() },
       // The queue that redrives stands first: the order in a template means nothing.
       queues: new Map([
         ["Work", specs.work],

@@ -57,6 +57,12 @@ describe("a template's resources", () => {
     });
   });
 
+  it("names that CloudFormation would make end in the deployment's own random part", async () => {
+    const { queues, tables } = await readTemplate(demo.assemblyDir, "4F2A");
+    const names = [queues.get(demo.queue)?.name, tables.get(demo.table)?.name];
+    expect(names).toEqual([`Demo-${demo.queue}-4F2A`, `Demo-${demo.table}-4F2A`]);
+  });
+
   it("tables have their keys and indexes", () => {
     const key = (AttributeName: string, KeyType: string) => ({ AttributeName, KeyType });
     expect(Object.fromEntries(template.tables)).toEqual({
