@@ -2,6 +2,7 @@ import { CreateQueueCommand, SetQueueAttributesCommand, SQSClient } from "@aws-s
 import { type BuildAppOptions, buildApp } from "fauxqs";
 import { accountId, credentials, region } from "../region.ts";
 import type { QueueSpec } from "../template/specs.ts";
+import { keepGivenBack, queuePart, takeAllOfUnicode } from "./queue-mends.ts";
 
 export interface QueueServer {
   readonly endpoint: string;
@@ -13,6 +14,7 @@ export interface QueueServer {
 
 /** Starts an SQS server on a free loopback port: in memory, or kept in SQLite in `dataDir`. */
 export async function startQueueServer(dataDir?: string): Promise<QueueServer> {
+  await takeAllOfUnicode();
   const stores = dataDir === undefined ? undefined : await keptStores(dataDir);
   // Not startFauxqs(), which listens on every interface of the machine.
   const app = buildApp({ logger: false, defaultRegion: region, ...stores?.options });
@@ -65,21 +67,17 @@ async function keptStores(
   dataDir: string,
 ): Promise<{ options: Pick<BuildAppOptions, "stores">; close: () => undefined }> {
   const [sqs, sns, s3, disk] = await Promise.all([
-    part<{ SqsStore: new () => Stores["sqsStore"] }>("sqs/sqsStore.js"),
-    part<{ SnsStore: new () => Stores["snsStore"] }>("sns/snsStore.js"),
-    part<{ S3Store: new () => Stores["s3Store"] }>("s3/s3Store.js"),
-    part<{ PersistenceManager: new (dataDir: string) => Persistence }>("persistence.js"),
+    queuePart<{ SqsStore: new () => Stores["sqsStore"] }>("sqs/sqsStore.js"),
+    queuePart<{ SnsStore: new () => Stores["snsStore"] }>("sns/snsStore.js"),
+    queuePart<{ S3Store: new () => Stores["s3Store"] }>("s3/s3Store.js"),
+    queuePart<{ PersistenceManager: new (dataDir: string) => Persistence }>("persistence.js"),
   ]);
   const stores = { sqsStore: new sqs.SqsStore(), snsStore: new sns.SnsStore(), s3Store: new s3.S3Store() };
   const persistence = new disk.PersistenceManager(dataDir);
+  keepGivenBack(persistence);
   // Before the stores know where they are kept, or loading would write what it reads.
   persistence.load(stores.sqsStore, stores.snsStore, stores.s3Store);
   for (const store of [stores.sqsStore, ...stores.sqsStore.allQueues()])
     Object.assign(store, { persistence });
   return { options: { stores }, close: () => void persistence.close() };
-}
-
-async function part<T>(path: string): Promise<T> {
-  const module: T = await import(new URL(path, import.meta.resolve("fauxqs")).href);
-  return module;
 }

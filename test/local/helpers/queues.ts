@@ -25,6 +25,7 @@ export async function receiveNow(client: SQSClient, queueUrl: string): Promise<M
     QueueUrl: queueUrl,
     MaxNumberOfMessages: 10,
     WaitTimeSeconds: 0,
+    MessageSystemAttributeNames: ["ApproximateReceiveCount"],
   });
   const { Messages = [] } = await client.send(command);
   return Messages;

@@ -3,7 +3,11 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GetItemCommand, ListTablesCommand, PutItemCommand, QueryCommand } from "@aws-sdk/client-dynamodb";
-import { GetQueueAttributesCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
+import {
+  ChangeMessageVisibilityCommand,
+  GetQueueAttributesCommand,
+  SendMessageCommand,
+} from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { type Servers, startServers } from "../../../local/servers/servers.ts";
 import type { QueueSpec, TableSpec } from "../../../local/template/specs.ts";
@@ -138,6 +142,41 @@ it("brings a kept queue up to date with a changed template", async () => {
   );
   expect(Attributes?.VisibilityTimeout).toBe("5");
 });
+
+it("receives a kept message again at once when it is given back with 0 s, and counts on", async () => {
+  const first = await start("back");
+  await first.queues.client.send(new SendMessageCommand({ QueueUrl: url(first), MessageBody: "back" }));
+  for (const count of ["1", "2", "3"]) {
+    const [message] = await receiveNow(first.queues.client, url(first));
+    expect(message).toMatchObject({ Body: "back", Attributes: { ApproximateReceiveCount: count } });
+    await first.queues.client.send(
+      new ChangeMessageVisibilityCommand({
+        QueueUrl: url(first),
+        ReceiptHandle: message?.ReceiptHandle,
+        VisibilityTimeout: 0,
+      }),
+    );
+  }
+  await first.close();
+  const second = await start("back");
+  const [message] = await receiveNow(second.queues.client, url(second));
+  expect(message).toMatchObject({ Body: "back", Attributes: { ApproximateReceiveCount: "4" } });
+});
+
+it.each(["", "back"])(
+  "takes any character that XML has in a body, and refuses the rest (kept: %j)",
+  async (kept) => {
+    const { queues } = await start(kept === "" ? undefined : `unicode-${kept}`);
+    const QueueUrl = queues.url("work");
+    const send = (MessageBody: string) =>
+      queues.client.send(new SendMessageCommand({ QueueUrl, MessageBody }));
+    await send("\u{1f600} \u{10ffff}");
+    const [message] = await receiveNow(queues.client, QueueUrl);
+    expect(message?.Body).toBe("\u{1f600} \u{10ffff}");
+    for (const refused of ["\u0000", "\ufffe", "\u000b"])
+      await expect(send(refused)).rejects.toThrow("Invalid characters found");
+  },
+);
 
 it("refuses a kept table of another shape", async () => {
   await (await start("shape")).close();
