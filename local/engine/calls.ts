@@ -64,7 +64,7 @@ export function ownBaseUrl(engine: EngineState): string {
 export async function endEpisode(engine: EngineState, body: EndBody): Promise<Answer> {
   const record = engine.episodes.get(body.episode_uuid);
   const episodeType = record?.type;
-  const note = (accepted: boolean, refusal: string) =>
+  const note = (accepted: boolean, refusal: string, delivered: boolean) =>
     engine.ledger.add({
       kind: "end",
       accepted,
@@ -74,22 +74,24 @@ export async function endEpisode(engine: EngineState, body: EndBody): Promise<An
       taskId: body.task_id,
       output: body.workflow_output,
       refusal,
+      delivered,
     });
   try {
-    await settleEnd(engine, body);
+    note(true, "", await settleEnd(engine, body));
   } catch (error) {
-    note(false, error instanceof Error ? error.message : String(error));
+    note(false, error instanceof Error ? error.message : String(error), false);
     throw error;
   }
-  note(true, "");
   return ok({ success: true });
 }
 
-async function settleEnd(engine: EngineState, body: EndBody): Promise<void> {
+/** Resolves to whether the trainer got the output. */
+async function settleEnd(engine: EngineState, body: EndBody): Promise<boolean> {
   const record = endable(engine, body);
   if (body.declare_client_active) engine.clients.declareActive(body.client_uuid);
-  if (record.type === "train") await deliver(engine, record, body.task_id, body.workflow_output);
-  else await giveBack(engine, record);
+  if (record.type === "train") return deliver(engine, record, body.task_id, body.workflow_output);
+  await giveBack(engine, record);
+  return false;
 }
 
 function endable(engine: EngineState, body: EndBody): EpisodeRecord {

@@ -11,8 +11,8 @@ import { isObject } from "./validation.ts";
 
 /** The engine looks at its status and at the episode this often while the model works, s. */
 const POLL = 6;
-/** The older route gives up after 300 s. */
-const POLLS = 50;
+/** The older route gives up after 300 s, the newer one after 20 minutes. */
+const POLLS = { older: 50, newer: 200 };
 const KEEPALIVE = 5;
 const systemMessage: ChatMessage = {
   role: "system",
@@ -81,14 +81,14 @@ function notRolling(): Refusal {
 
 /** Waits for the model as long as the episode is claimed, by whomever. */
 async function answerOf(engine: EngineState, uuid: string, reply: Promise<ModelReply>): Promise<ModelReply> {
-  const polls = engine.config.chatRoute === "newer" ? Number.POSITIVE_INFINITY : POLLS;
+  const polls = POLLS[engine.config.chatRoute];
   for (let poll = 0; poll < polls; poll += 1) {
     expectClaimed(engine, uuid);
     const answered = await within(engine.clock, POLL, reply, engine.closed);
     if (answered !== timedOut) return answered;
     if (!engine.isRolling || engine.closed.aborted) throw notRolling();
   }
-  throw new Error("no answer of the model within 300 s");
+  throw new Error(`no answer of the model within ${polls * POLL} s`);
 }
 
 /** To the newer route, waiting is activity. @throws Refusal */

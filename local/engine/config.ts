@@ -1,4 +1,5 @@
 /** What can be set of the stand-in engine. Times are seconds, as on the wire. */
+import { availableParallelism } from "node:os";
 import type { ChatMessage, ChatRequest } from "../../functions/core/agent.ts";
 import type { Clock, Random } from "../../functions/core/clock.ts";
 import type { Faults } from "./faults.ts";
@@ -13,7 +14,12 @@ export const collectionMethods = [
 /** When a batch has enough samples: the training config's `ajet.swarm_mode_sample_collection_method`. */
 export type CollectionMethod = (typeof collectionMethods)[number];
 
+/** Two published versions of the server; what differs is in docs/compatibility.md. */
+export const engineVersions = ["newer", "older"] as const;
+export type EngineVersion = (typeof engineVersions)[number];
+
 export interface EngineConfig {
+  readonly engineVersion: EngineVersion;
   readonly batchTasks: number;
   readonly repeats: number;
   /** Episodes that stand ready or run at once; by default one for each sample of a batch. */
@@ -35,14 +41,28 @@ export interface EngineConfig {
   readonly discardCheckSeconds: number;
   /** How long a model call takes; the model's own `seconds` come first. */
   readonly modelSeconds: (random: Random) => number;
-  /** Steps after which the training ends and the engine goes OFFLINE; by default never. */
+  /**
+   * Steps after which the training ends and the engine goes OFFLINE; by default never. The training config's
+   * `ajet.trainer_common.total_training_steps` comes first.
+   */
   readonly totalSteps: number | undefined;
   /** Boots at once, as if somebody had synced a config and started it. */
   readonly startRolling: boolean;
-  /** Two published versions of the model route, see the protocol's "Model calls". */
-  readonly chatRoute: "older" | "newer";
+  /** Of the model route, see the protocol's "Model calls"; by default that of `engineVersion`. */
+  readonly chatRoute: EngineVersion;
   readonly modelName: string;
-  /** Ends and aborts that can wait for the trainer at once: the real one's thread pool. */
+  /**
+   * Whether the process that launched the trainer lives: it posts OFFLINE with step 0 whenever the trainer is gone, for
+   * whatever reason. Without it the status stays as it was.
+   */
+  readonly launcher: boolean;
+  /** From the trainer's death until the launcher's post. */
+  readonly launcherSeconds: number;
+  /** An end or abort that the trainer has not acknowledged after so long is answered as a success. */
+  readonly unacknowledgedSeconds: number;
+  /** Share of readings of the pool that fail in the server: every field at its default; the buffer then answers 500. */
+  readonly unreadablePools: number;
+  /** Ends and aborts that can wait for the trainer at once: the real one's thread pool, by its machine's cores. */
   readonly waitingThreads: number;
   /** A kept-alive connection that is idle for this long is closed, in real seconds: uvicorn's 5. */
   readonly idleConnectionSeconds: number;
@@ -50,7 +70,13 @@ export interface EngineConfig {
   readonly keepModelRequests: boolean;
 }
 
+/** Python's default for `asyncio.to_thread`. */
+export function threadsFor(cores: number): number {
+  return Math.min(32, cores + 4);
+}
+
 export const defaultConfig: EngineConfig = {
+  engineVersion: "newer",
   batchTasks: 8,
   repeats: 4,
   slots: undefined,
@@ -68,10 +94,20 @@ export const defaultConfig: EngineConfig = {
   startRolling: true,
   chatRoute: "newer",
   modelName: "stand-in",
-  waitingThreads: 32,
+  launcher: true,
+  launcherSeconds: 1,
+  unacknowledgedSeconds: 300,
+  unreadablePools: 0,
+  waitingThreads: threadsFor(availableParallelism()),
   idleConnectionSeconds: 5,
   keepModelRequests: false,
 };
+
+/** What is set, and the defaults for the rest. */
+export function wholeConfig(given: Partial<EngineConfig> = {}): EngineConfig {
+  const version = given.engineVersion ?? defaultConfig.engineVersion;
+  return { ...defaultConfig, ...given, engineVersion: version, chatRoute: given.chatRoute ?? version };
+}
 
 export interface ModelCallContext {
   readonly globalStep: number;

@@ -7,8 +7,8 @@ import type { EngineConfig, EngineModel } from "./config.ts";
 import { Episodes } from "./episodes.ts";
 import { Ledger } from "./ledger.ts";
 import { settleAsDiscarded } from "./settle.ts";
-import { Gate, slept } from "./timing.ts";
-import { configFault, targetsOf } from "./train-config.ts";
+import { after, Gate, slept } from "./timing.ts";
+import { configFault, targetsOf, totalStepsOf } from "./train-config.ts";
 import { Trainer } from "./trainer.ts";
 
 export interface EngineParts {
@@ -44,6 +44,9 @@ export class EngineState {
   readonly trainers: Trainer[] = [];
   readonly #seed: number;
   readonly #uuids: Random;
+  readonly #poolReadings: Random;
+  /** Fires when a launcher that is about to post is stopped as well. */
+  #launchers = new AbortController();
   readonly #closed = new AbortController();
   /** Fires when this process of the engine is gone. */
   readonly closed = this.#closed.signal;
@@ -58,6 +61,7 @@ export class EngineState {
     this.ackSeconds = config.ackSeconds;
     this.#seed = seed;
     this.#uuids = createRandom("episodes", seed, this.ledger.entries.length);
+    this.#poolReadings = createRandom("pool-readings", seed, this.ledger.entries.length);
     void this.#discardRegularly();
   }
 
@@ -76,7 +80,11 @@ export class EngineState {
     this.ledger.add({ kind: "status", status });
   }
 
-  /** No check of the status: in a rolling engine a second trainer starts. */
+  get isNewer(): boolean {
+    return this.config.engineVersion === "newer";
+  }
+
+  /** No check of the status: in a rolling engine a second trainer starts. Newer ones check in the route. */
   start(): { success: true; pid: number } | { success: false; error: string } {
     if (this.trainConfig === undefined) return { success: false, error: "No training config found" };
     this.setStatus("ENGINE.BOOTING");
@@ -90,13 +98,28 @@ export class EngineState {
     return { success: true, pid: trainer.pid };
   }
 
-  /** The time of booting stays, as the step does. */
+  /** The time of booting stays. The step becomes 0 where a launcher notices that its trainer is gone. */
   stop(): void {
-    const since = this.bootingSince;
-    for (const trainer of this.trainers.splice(0)) trainer.kill();
-    this.setStatus("ENGINE.OFFLINE");
+    const [since, stopped] = [this.bootingSince, this.trainers.splice(0)];
+    for (const trainer of stopped) trainer.kill();
+    this.#launchers.abort();
+    this.#launchers = new AbortController();
+    this.setStatus("ENGINE.OFFLINE", this.config.launcher && stopped.length > 0 ? { globalStep: 0 } : {});
     this.bootingSince = since;
     this.ledger.add({ kind: "stop" });
+  }
+
+  /** The launcher of a trainer that died sees it a moment later, whatever else has happened at the engine by then. */
+  noticeDeath(): void {
+    const signal = AbortSignal.any([this.#launchers.signal, this.closed]);
+    after(this.clock, this.config.launcherSeconds, signal, () =>
+      this.setStatus("ENGINE.OFFLINE", { globalStep: 0 }),
+    );
+  }
+
+  /** Whether this reading of the pool fails inside the server. */
+  poolIsUnreadable(): boolean {
+    return this.config.unreadablePools > 0 && this.#poolReadings() < this.config.unreadablePools;
   }
 
   /** Nothing moves any more. */
@@ -112,6 +135,10 @@ export class EngineState {
   slots(): number {
     const { tasks, repeats } = this.targets();
     return this.config.slots ?? tasks * repeats;
+  }
+  /** Steps after which the training ends; undefined for never. */
+  totalSteps(): number | undefined {
+    return totalStepsOf(this.trainConfig ?? "") ?? this.config.totalSteps;
   }
   agreement(): Agreement {
     return this.clients.agreement();

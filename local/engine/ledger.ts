@@ -35,6 +35,8 @@ export type LedgerEvent =
       readonly taskId: string;
       readonly output: ReportedOutput;
       readonly refusal: string;
+      /** Whether the trainer acknowledged the output: false for an eval episode's, and behind some a success. */
+      readonly delivered?: boolean;
     }
   /** An output that reached the trainer. */
   | {
@@ -85,6 +87,8 @@ export interface LedgerSummary {
   readonly claimsRefused: number;
   readonly endsAccepted: number;
   readonly endsRefused: number;
+  /** Train episodes whose end was answered as a success although the trainer never got the output. */
+  readonly endsUndelivered: number;
   /** Train episodes whose output the trainer counted. */
   readonly counted: number;
   readonly dropped: number;
@@ -126,6 +130,7 @@ export class Ledger {
       claimsRefused: claims.filter((entry) => !entry.granted).length,
       endsAccepted: ends.filter((entry) => entry.accepted).length,
       endsRefused: ends.filter((entry) => !entry.accepted).length,
+      endsUndelivered: ends.filter(isUndelivered).length,
       counted: counted.length,
       dropped: outputs.filter((entry) => entry.outcome === "dropped_no_model_call").length,
       slotsLost: this.of("slot-lost").length,
@@ -139,6 +144,10 @@ export class Ledger {
       rewardMean: mean(counted.map((entry) => Number(entry.output.reward))),
     };
   }
+}
+
+function isUndelivered({ accepted, delivered, episodeType }: EntryOf<"end">): boolean {
+  return accepted && delivered === false && episodeType === "train";
 }
 
 function mean(values: readonly number[]): number | null {

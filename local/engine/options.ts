@@ -1,6 +1,6 @@
 /** The options of the stand-in's own command. */
 import { Command, InvalidArgumentError, Option } from "commander";
-import { collectionMethods, defaultConfig, type EngineConfig } from "./config.ts";
+import { collectionMethods, defaultConfig, type EngineConfig, engineVersions } from "./config.ts";
 
 export interface MainOptions {
   readonly host: string;
@@ -17,13 +17,16 @@ interface Parsed {
   readonly repeats: number;
   readonly slots?: number;
   readonly method: EngineConfig["collectionMethod"];
-  readonly chatRoute: EngineConfig["chatRoute"];
+  readonly engineVersion: EngineConfig["engineVersion"];
+  readonly chatRoute?: EngineConfig["chatRoute"];
   readonly boot: number;
   readonly sync: number;
   readonly ack: number;
   readonly poolLag: number;
   readonly model: number;
   readonly steps?: number;
+  readonly giveUp: number;
+  readonly unreadablePools: number;
   readonly offline: boolean;
 }
 
@@ -36,13 +39,16 @@ export function readMainOptions(argv: readonly string[]): MainOptions {
     repeats: parsed.repeats,
     slots: parsed.slots,
     collectionMethod: parsed.method,
-    chatRoute: parsed.chatRoute,
+    engineVersion: parsed.engineVersion,
+    chatRoute: parsed.chatRoute ?? parsed.engineVersion,
     bootSeconds: parsed.boot,
     syncSeconds: parsed.sync,
     ackSeconds: parsed.ack,
     poolLagSeconds: parsed.poolLag,
     modelSeconds: () => parsed.model,
     totalSteps: parsed.steps,
+    unacknowledgedSeconds: parsed.giveUp,
+    unreadablePools: parsed.unreadablePools,
     startRolling: !parsed.offline,
   };
   return { host, port, seed, config };
@@ -59,13 +65,18 @@ function command(): Command {
     .option("--repeats <n>", "episodes of a task", whole(1), repeats)
     .option("--slots <n>", "episodes at once (default: batch × repeats)", whole(1))
     .addOption(option("--method <name>", "when a batch is complete", collectionMethods))
-    .addOption(option("--chat-route <version>", "version of the model route", ["newer", "older"]))
+    .addOption(option("--engine-version <version>", "which published server to stand in for", engineVersions))
+    .addOption(
+      new Option("--chat-route <version>", "version of the model route alone").choices(engineVersions),
+    )
     .option("--boot <s>", "seconds of BOOTING", seconds, bootSeconds)
     .option("--sync <s>", "seconds of WEIGHT_SYNCING", seconds, syncSeconds)
     .option("--ack <s>", "seconds until the trainer acknowledges", seconds, ackSeconds)
     .option("--pool-lag <s>", "seconds until the pool shows an ended episode", seconds, poolLagSeconds)
     .option("--model <s>", "seconds of a model call", seconds, 0.5)
     .option("--steps <n>", "steps after which the training ends (default: never)", whole(1))
+    .option("--give-up <s>", "seconds after which an end without acknowledgement succeeds", seconds, 300)
+    .option("--unreadable-pools <share>", "share of pools that are all defaults, 0 to 1", share, 0)
     .option("--offline", "wait for sync_train_config and start_engine", false);
 }
 
@@ -79,6 +90,12 @@ function whole(least: number): (text: string) => number {
     if (text.trim() !== "" && Number.isInteger(value) && value >= least) return value;
     throw new InvalidArgumentError(`expected a whole number from ${least} on, found "${text}".`);
   };
+}
+
+function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError(`expected a share from 0 to 1, found "${text}".`);
 }
 
 function seconds(text: string): number {

@@ -1,6 +1,6 @@
 /** Every route of the engine, the trainer's own among them. */
 import { engineStatuses } from "../../functions/core/protocol.ts";
-import { type Answer, ok, Refusal, success } from "./answers.ts";
+import { type Answer, internalError, ok, Refusal, success } from "./answers.ts";
 import {
   agreeBody,
   canContinueBody,
@@ -15,7 +15,7 @@ import { chat } from "./chat.ts";
 import type { EngineState } from "./engine.ts";
 import { readBody } from "./request-body.ts";
 import { anything, type Check, type Checked } from "./validation.ts";
-import { bufferView, poolView, statusView, takeReport } from "./views.ts";
+import { bufferView, poolView, statusView, takeReport, unreadablePool } from "./views.ts";
 
 export interface Request {
   readonly body: string;
@@ -29,11 +29,11 @@ const posts: Readonly<Record<string, Handler>> = {
   "/end_episode": reads(endBody, endEpisode),
   "/abort_episode": reads(endBody, abortEpisode),
   "/can_continue_episode": reads(canContinueBody, (engine, body) => canContinue(engine, body.episode_uuid)),
-  "/get_episode_buffer": (engine) => ok(bufferView(engine)),
+  "/get_episode_buffer": (engine) => (engine.poolIsUnreadable() ? internalError : ok(bufferView(engine))),
   "/v1/chat/completions": (engine, { authorization, body }) => chat(engine, authorization, body),
   "/replay_latest_llm_call": replayLatestCall,
   "/sync_train_config": reads(configBody, syncTrainConfig),
-  "/start_engine": (engine) => ok(engine.start()),
+  "/start_engine": startEngine,
   "/stop_engine": stopEngine,
   "/agree_sync_weight": reads(agreeBody, agreeSyncWeight),
   "/update_engine_status": reads(statusBody, updateStatus),
@@ -47,7 +47,8 @@ const posts: Readonly<Record<string, Handler>> = {
 const gets: Readonly<Record<string, Handler>> = {
   "/health": () => ok({ status: "ok" }),
   "/get_engine_status": (engine) => ok(statusView(engine)),
-  "/get_current_batch_rollout_pool_information": (engine) => ok(poolView(engine)),
+  "/get_current_batch_rollout_pool_information": (engine) =>
+    ok(engine.poolIsUnreadable() ? unreadablePool : poolView(engine)),
 };
 
 /** @throws Refusal 404 for an unknown path, 405 for an unknown method */
@@ -79,6 +80,14 @@ function syncTrainConfig(engine: EngineState, body: Checked<typeof configBody>):
   // Not looked at before the engine is started.
   engine.trainConfig = body.yaml_as_string;
   return ok({ success: true });
+}
+
+function startEngine(engine: EngineState): Answer {
+  if (engine.isNewer && engine.status !== "ENGINE.OFFLINE") {
+    const advice = "Call `stop_engine` first before starting the engine again.";
+    throw new Refusal(400, `Engine is already started. Current status: [${engine.status}]. ${advice}`);
+  }
+  return ok(engine.start());
 }
 
 function stopEngine(engine: EngineState): Answer {

@@ -6,36 +6,46 @@ import { timedOut, within } from "./timing.ts";
 
 /** The engine looks at its own status this often while it waits, s. */
 const POLL = 2;
-/** Then it goes on as if the trainer had acknowledged: 300 s. */
-const POLLS = 150;
 
-/** Returns after 5 minutes at the latest, acknowledged or not. @throws when the engine leaves its rolling states */
-async function acknowledged(engine: EngineState, send: () => Promise<void>): Promise<void> {
-  await engine.waiting.pass(async () => {
+/** What waiting for the trainer came to. Newer engines answer success to all three. */
+type Acknowledgement = "acknowledged" | "given-up" | "cut";
+
+/**
+ * Returns after 5 minutes at the latest, and soon after the engine has left its rolling states.
+ * @throws Error where an older engine is cut: a 500
+ */
+async function acknowledgement(engine: EngineState, send: () => Promise<void>): Promise<Acknowledgement> {
+  return engine.waiting.pass(async () => {
     const sent = send();
-    for (let poll = 0; poll < POLLS; poll += 1) {
-      if ((await within(engine.clock, POLL, sent, engine.closed)) !== timedOut) return;
-      if (!engine.isRolling || engine.closed.aborted)
-        throw new Error("the engine left its rolling states before the trainer acknowledged");
+    const limit = engine.config.unacknowledgedSeconds;
+    for (let waited = 0; waited < limit; waited += POLL) {
+      if ((await within(engine.clock, Math.min(POLL, limit - waited), sent, engine.closed)) !== timedOut)
+        return "acknowledged";
+      if (engine.isRolling && !engine.closed.aborted) continue;
+      if (engine.isNewer) return "cut";
+      throw new Error("the engine left its rolling states before the trainer acknowledged");
     }
+    return "given-up";
   });
 }
 
-/** Hands an output to the trainer and deletes the record, also when nobody took the output. */
+/** Hands an output to the trainer and deletes the record, also when nobody took the output: resolves to whether. */
 export async function deliver(
   engine: EngineState,
   record: EpisodeRecord,
   taskId: string,
   output: ReportedOutput,
-): Promise<void> {
-  await acknowledged(engine, () => record.runner.run.takeOutput(record, taskId, output));
+): Promise<boolean> {
+  const came = await acknowledgement(engine, () => record.runner.run.takeOutput(record, taskId, output));
+  if (came === "cut") return false;
   if (engine.episodes.get(record.uuid) !== record) throw new Error(`KeyError: 'episodes-${record.uuid}'`);
   engine.episodes.finish(record);
+  return came === "acknowledged";
 }
 
 /** Puts an episode up for claiming again. */
 export async function revert(engine: EngineState, record: EpisodeRecord): Promise<void> {
-  if (record.status === "claimed") await acknowledged(engine, () => record.runner.run.reset(record));
+  if (record.status === "claimed") await acknowledgement(engine, () => record.runner.run.reset(record));
   engine.episodes.revert(record, engine.clock.now());
 }
 

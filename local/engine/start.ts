@@ -1,6 +1,6 @@
 /** Starts the stand-in engine: an engine that cycles by itself, and a handle to watch it and to make it misbehave. */
 import type { FastifyInstance } from "fastify";
-import { defaultConfig, type EngineConfig, type EngineOptions } from "./config.ts";
+import { type EngineConfig, type EngineOptions, wholeConfig } from "./config.ts";
 import { EngineState } from "./engine.ts";
 import type { Ledger, LedgerSummary } from "./ledger.ts";
 import { createServer, type Traffic } from "./server.ts";
@@ -59,7 +59,7 @@ export class EngineHandle {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.config = { ...defaultConfig, ...options.config };
+    this.config = wholeConfig(options.config);
     this.#port = options.port ?? 0;
     this.#engine = this.#newEngine();
     this.ledger = this.#engine.ledger;
@@ -109,11 +109,15 @@ export class EngineHandle {
     this.#trainer().endTraining();
   }
 
-  /** The training process dies without a word. */
-  killTrainer(): void {
+  /**
+   * The training process dies without a word, whatever it was doing; a moment later its launcher posts OFFLINE with
+   * step 0, unless it is gone too.
+   */
+  killTrainer({ launcher = this.config.launcher }: { readonly launcher?: boolean } = {}): void {
     const trainer = this.#trainer();
     trainer.kill();
     this.ledger.add({ kind: "trainer-died", pid: trainer.pid });
+    if (launcher) this.#engine.noticeDeath();
   }
 
   /** From now on the trainer takes so long to acknowledge an output or a reset. */

@@ -1,4 +1,4 @@
-/** The training config that a client syncs: YAML, of which the stand-in reads three settings and no more. */
+/** The training config that a client syncs: YAML, of which the stand-in reads four settings and no more. */
 import type { BatchTargets } from "./batch.ts";
 import { collectionMethods } from "./config.ts";
 
@@ -26,13 +26,22 @@ function unexpected(token: string, yaml: string): string {
 
 /** The batch that the config asks for; what it leaves out stays as it was. */
 export function targetsOf(yaml: string, otherwise: BatchTargets): BatchTargets {
-  const read = (name: string) => new RegExp(`^[ \\t]*${name}[ \\t]*:[ \\t]*["']?(\\w+)`, "m").exec(yaml)?.[1];
+  const read = (name: string) => scalarOf(yaml, name);
   const method = read("swarm_mode_sample_collection_method");
   return {
     method: collectionMethods.find((known) => known === method) ?? otherwise.method,
     tasks: positive(read("train_batch_size")) ?? otherwise.tasks,
     repeats: positive(read("num_repeat")) ?? otherwise.repeats,
   };
+}
+
+/** `ajet.trainer_common.total_training_steps`: after this step the training ends. */
+export function totalStepsOf(yaml: string): number | undefined {
+  return positive(scalarOf(yaml, "total_training_steps"));
+}
+
+function scalarOf(yaml: string, name: string): string | undefined {
+  return new RegExp(`^[ \\t]*${name}[ \\t]*:[ \\t]*["']?(\\w+)`, "m").exec(yaml)?.[1];
 }
 
 function positive(text: string | undefined): number | undefined {

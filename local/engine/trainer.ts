@@ -9,6 +9,7 @@ const POST_POLL = 0.25;
 export class Trainer {
   readonly pid: number;
   readonly #engine: EngineState;
+  readonly #totalSteps: number | undefined;
   /** Aborted when what the trainer was about to do next is off. */
   #plan = new AbortController();
   #run: BatchRun | undefined;
@@ -19,6 +20,7 @@ export class Trainer {
   constructor(engine: EngineState, pid: number) {
     this.pid = pid;
     this.#engine = engine;
+    this.#totalSteps = engine.totalSteps();
   }
 
   boot(): void {
@@ -61,9 +63,10 @@ export class Trainer {
   /** Syncs weights now, whoever still runs, and rolls on; or ends the training after its last step. */
   async sync(): Promise<void> {
     const { clock, config } = this.#engine;
-    if (config.totalSteps !== undefined && this.#step >= config.totalSteps) return this.endTraining();
     this.leaveRolling("ENGINE.WEIGHT_SYNCING");
-    if (await slept(clock, config.syncSeconds, this.#newPlan())) this.roll();
+    if (!(await slept(clock, config.syncSeconds, this.#newPlan()))) return;
+    if (this.#totalSteps !== undefined && this.#step >= this.#totalSteps) this.endTraining();
+    else this.roll();
   }
 
   /** Moves to a status outside the rolling ones, until told otherwise. */
@@ -73,7 +76,7 @@ export class Trainer {
     this.#engine.setStatus(status);
   }
 
-  /** The last step is done: the engine goes OFFLINE, its step 0. */
+  /** The last step is done and the process gone: the engine goes OFFLINE, its step 0, as after a crash. */
   endTraining(): void {
     this.#endBatch();
     this.#engine.setStatus("ENGINE.OFFLINE", { globalStep: 0 });

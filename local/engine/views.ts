@@ -52,6 +52,16 @@ export function poolView(engine: EngineState) {
   };
 }
 
+/** What the server answers where it fails to build the pool, with status 200. */
+export const unreadablePool = {
+  ...emptyReport,
+  completed_tasks_client_uuids: {},
+  running_episode_details: null,
+  engine_status: null,
+  global_step: null,
+  booting_start_time: null,
+};
+
 function runningView(record: EpisodeRecord, now: number) {
   return {
     episode_status: record.status,

@@ -46,6 +46,9 @@ export class Replay {
       batchTasks: 2,
       repeats: 2,
       startRolling: false,
+      engineVersion: "older",
+      // The recording's trainer had none: see the page on conformance.
+      launcher: false,
       chatRoute: situation.chat_route ?? "older",
       modelName: "standin-model",
       keepModelRequests: true,
