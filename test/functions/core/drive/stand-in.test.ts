@@ -161,9 +161,9 @@ describe("an engine that runs", () => {
     return lab;
   }
 
-  test("and whose trainer dies is an alarm, and is started anew where the setting says so", async () => {
+  test("and whose trainer dies with its launcher is an alarm, and is started anew where the setting says so", async () => {
     const lab = await rolling();
-    lab.handle.killTrainer();
+    lab.handle.killTrainer({ launcher: false });
     lab.waiting = 3;
     await lab.minutes(30);
     expect(await lab.alarms()).toEqual(["stalled"]);
