@@ -1,8 +1,9 @@
 /** An engine's wanted and seen state, in words. */
 import type { Desired, Observed } from "../functions/core/drive/engine-state.ts";
-import { printable, span } from "./format.ts";
+import { span } from "./format.ts";
 import type { Io } from "./io.ts";
 import { labelledTable } from "./tables.ts";
+import { printable } from "./terminal-text.ts";
 
 export interface EngineSeen {
   readonly engine: string;
@@ -16,7 +17,7 @@ export function wishText(engine: string, desired: Desired): string {
     desired.state === "stopped"
       ? "stopped"
       : `running${desired.restart ? " after a restart" : ""}, with config ${desired.hash.slice(0, 12)}`;
-  return `Engine ${engine} is wanted ${what} (generation ${desired.generation}).\n`;
+  return `Engine ${printable(engine)} is wanted ${what} (generation ${desired.generation}).\n`;
 }
 
 export function engineText(seen: EngineSeen, io: Pick<Io, "style" | "columns" | "now">): string {
@@ -35,9 +36,9 @@ export function engineText(seen: EngineSeen, io: Pick<Io, "style" | "columns" | 
     : ["The lifecycle function has not looked at it yet: it does so at its next tick."];
   const alarms = observed?.alarms ?? [];
   const shown = alarms.map(({ code, since, text }) =>
-    io.style("yellow", `Alarm ${code}, for ${span(io.now() - since)}: ${printable(text)}`),
+    io.style("yellow", `Alarm ${printable(code)}, for ${span(io.now() - since)}: ${printable(text)}`),
   );
-  return `${[io.style("bold", `Engine ${engine}`), table, ...notYet, ...shown].join("\n")}\n`;
+  return `${[io.style("bold", `Engine ${printable(engine)}`), table, ...notYet, ...shown].join("\n")}\n`;
 }
 
 function wanted({ desired, unreadable }: EngineSeen, now: number): string {

@@ -13,6 +13,7 @@ import { CommandFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";
 import { duration } from "./options.ts";
 import { userName } from "./pause.ts";
+import { printable } from "./terminal-text.ts";
 
 interface EngineOptions extends CommonOptions {
   readonly engine: string;
@@ -119,7 +120,7 @@ async function set(table: TableOptions, options: EngineOptions, io: Io, wishFor:
   const store = createEngineStateStore(table);
   const outcome = await follow({ store, io }, { engine, desired, timeoutMs: timeout });
   if (json) printJson(io, { engine, desired, ...outcome });
-  else if (outcome.held) io.out(`Engine ${engine}: ${outcome.why}.\n`);
+  else if (outcome.held) io.out(`${printable(`Engine ${engine}: ${outcome.why}`)}.\n`);
   if (!outcome.held) throw new CommandFailure(`engine ${engine}: ${outcome.why}`);
 }
 

@@ -7,10 +7,11 @@ import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
 import { isOpen, type OpenRolloutItem, rolloutStates } from "../functions/core/rollout/rollout-item.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import type { Deployment } from "./deployment.ts";
-import { figure, NOTHING, printable, span } from "./format.ts";
+import { figure, NOTHING, span } from "./format.ts";
 import { type Io, printJson } from "./io.ts";
 import { duration, whole } from "./options.ts";
 import { listTable } from "./tables.ts";
+import { printable } from "./terminal-text.ts";
 
 interface EpisodesOptions extends CommonOptions {
   readonly fleet?: string;

@@ -1,4 +1,4 @@
-/** Numbers, times and foreign text as a terminal should show them. */
+/** Numbers and times as a terminal should show them. */
 
 /** What is not known. */
 export const NOTHING = "–";
@@ -35,9 +35,4 @@ export function span(ms: number): string {
 /** As `span`, with tenths where seconds alone would say little. */
 export function shortSpan(ms: number): string {
   return ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : span(ms);
-}
-
-/** Task ids and the engine's words are others' text: no control character of theirs reaches the terminal. */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, "\ufffd");
 }

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { styleText } from "node:util";
+import { marked, safeJson, terminalText, withoutForeignControls } from "./terminal-text.ts";
 
 export type Style = (format: "bold" | "dim" | "red" | "green" | "yellow", text: string) => string;
 
@@ -21,7 +22,7 @@ export interface Io {
   readonly outIsTerminal: boolean;
   /** Standard input, for `-`. */
   readonly input: Readable & { readonly isTTY?: boolean };
-  /** Where bars and live lines go. */
+  /** Where bars and live lines go, as it is: who writes others' text to it makes it `printable`. */
   readonly progress: MaybeTerminal;
   /** Unix ms. */
   readonly now: () => number;
@@ -69,5 +70,16 @@ export function exitQuietlyOnClosedPipe(): void {
 
 /** One JSON value as the whole of standard output. */
 export function printJson(io: Pick<Io, "out">, value: unknown): void {
-  io.out(`${JSON.stringify(value, null, 2)}\n`);
+  io.out(`${safeJson(value, 2)}\n`);
+}
+
+/** What commands get: whatever they write has passed `terminalText`, and styles are known to be theirs. */
+export function safeIo(io: Io): Io {
+  return {
+    ...io,
+    out: (text) => io.out(terminalText(text)),
+    err: (text) => io.err(terminalText(text)),
+    style: (format, text) => marked(io.style(format, withoutForeignControls(text))),
+    ask: async (question) => await io.ask(terminalText(question)),
+  };
 }

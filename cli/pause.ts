@@ -3,8 +3,9 @@ import { userInfo } from "node:os";
 import type { Command } from "commander";
 import { createGateStore } from "../functions/adapters/table/gate.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
-import { printable, span } from "./format.ts";
+import { span } from "./format.ts";
 import { type Io, printJson } from "./io.ts";
+import { printable } from "./terminal-text.ts";
 
 interface PauseOptions extends CommonOptions {
   readonly fleet?: string;

@@ -6,11 +6,12 @@ import { registerDoctor } from "./doctor/command.ts";
 import { registerEngine } from "./engine.ts";
 import { registerEpisodes } from "./episodes.ts";
 import { CommandFailure, Interrupted } from "./failures.ts";
-import type { Io } from "./io.ts";
+import { type Io, safeIo } from "./io.ts";
 import { registerPause } from "./pause.ts";
 import { registerPush } from "./push/command.ts";
 import { registerRollout } from "./rollout.ts";
 import { registerStats } from "./stats.ts";
+import { printable } from "./terminal-text.ts";
 
 /** What a command's exit code means: the one place. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
@@ -34,7 +35,8 @@ Exit codes:
   130  stopped by Ctrl-C before it was done`;
 
 /** Runs a command line (without node and script) and resolves to its exit code. Never throws for what users can do. */
-export async function run(args: readonly string[], io: Io): Promise<number> {
+export async function run(args: readonly string[], outside: Io): Promise<number> {
+  const io = safeIo(outside);
   try {
     await createProgram(io).parseAsync(args, { from: "user" });
     return exitCodes.ok;
@@ -52,9 +54,22 @@ export function createProgram(io: Io): Command {
     .description("Pushes rollouts to a deployment of Sortie, looks at it, and steers it.")
     .version(manifest.version)
     .exitOverride()
-    .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .configureOutput({
+      writeOut: io.out,
+      writeErr: io.err,
+      outputError: (text, write) => write(errorText(text)),
+    })
     .showHelpAfterError("(sortie --help, or sortie <command> --help, shows what there is)")
     .addHelpText("afterAll", ABOUT_EXIT_CODES);
   for (const register of subcommands) register(program, io);
   return program;
+}
+
+/** Quotes what was given on the command line; a second line is commander's own suggestion alone. */
+function errorText(text: string): string {
+  return `${text
+    .trimEnd()
+    .split(/\n(?=\(Did you mean )/)
+    .map(printable)
+    .join("\n")}\n`;
 }

@@ -1,9 +1,10 @@
 /** The history of one rollout, in words. */
 import { type Reason, reasons, usesUpAnAttempt } from "../functions/core/reasons.ts";
 import type { Attempt, PastAttempt, RolloutItem } from "../functions/core/rollout/rollout-item.ts";
-import { figure, printable, shortSpan, span } from "./format.ts";
+import { figure, shortSpan, span } from "./format.ts";
 import type { Io } from "./io.ts";
 import { counted } from "./push/text.ts";
+import { printable } from "./terminal-text.ts";
 
 export function rolloutText(item: RolloutItem, { style, now }: Pick<Io, "style" | "now">): string {
   const told = item.history.map((attempt, index) =>

@@ -4,9 +4,10 @@ import type { FleetSnapshot, Snapshot } from "../functions/core/lifecycle/snapsh
 import type { PoolInformation } from "../functions/core/protocol.ts";
 import { type Reason, reasons } from "../functions/core/reasons.ts";
 import { rolloutStat } from "../functions/core/rollout-stat.ts";
-import { figure, NOTHING, printable, span } from "./format.ts";
+import { figure, NOTHING, span } from "./format.ts";
 import type { Io, Style } from "./io.ts";
 import { figuresTable, labelledTable } from "./tables.ts";
+import { printable } from "./terminal-text.ts";
 
 /** The lifecycle function writes a snapshot a minute, unless settings say otherwise; two may be missed. */
 export const STALE_MS = 180_000;
@@ -52,7 +53,7 @@ function headline({ engine, status, at }: Snapshot, { style, now }: Pick<Io, "st
 /** What somebody should look at. */
 function troubleText({ alarms, overdue }: Snapshot, style: Style): string[] {
   const lines = [
-    ...alarms.map(({ code, text }) => `Alarm ${code}: ${printable(text)}`),
+    ...alarms.map(({ code, text }) => `Alarm ${printable(code)}: ${printable(text)}`),
     ...(overdue > 0
       ? [`Episodes that a dead function left open and the sweep could not settle yet: ${overdue}`]
       : []),
@@ -121,7 +122,7 @@ function gateTexts(name: string, fleet: FleetSnapshot | undefined): string[] {
     ...(circuit === null
       ? []
       : [
-          `Fleet ${name} slows down since ${since}: ${circuit.failures} attempts in a row failed, the last by ${circuit.reason}`,
+          `Fleet ${name} slows down since ${since}: ${circuit.failures} attempts in a row failed, the last by ${printable(circuit.reason)}`,
         ]),
   ];
 }

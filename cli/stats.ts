@@ -11,6 +11,7 @@ import { duration, seconds } from "./options.ts";
 import { curvesOf, plotText } from "./plot.ts";
 import { since } from "./since.ts";
 import { staleness, statsText } from "./stats-text.ts";
+import { printable, safeJson } from "./terminal-text.ts";
 import { Frames } from "./watch.ts";
 
 interface StatsOptions extends CommonOptions {
@@ -108,11 +109,11 @@ async function watch(table: TableOptions, options: StatsOptions, io: Io, everyMs
   for (let first = true; !stop.aborted; first = false) {
     try {
       const seen = await look(table, options, io);
-      if (options.json) io.out(`${JSON.stringify(jsonOf(seen, options))}\n`);
+      if (options.json) io.out(`${safeJson(jsonOf(seen, options))}\n`);
       else frames.draw(textOf(seen, options, io));
     } catch (error) {
       if (first) throw error;
-      io.err(`sortie: ${describeFailure(error, { table: table.table })}; trying again\n`);
+      io.err(`sortie: ${printable(describeFailure(error, { table: table.table }))}; trying again\n`);
     }
     await io.pause(everyMs, stop);
   }

@@ -1,10 +1,11 @@
 /** Frames of text, each in the place of the one before; one after another where there is no terminal. */
 import type { Io } from "./io.ts";
+import { marked, printable } from "./terminal-text.ts";
 
-const HOME = "\u001b[H";
-const CLEAR_ALL = "\u001b[2J";
+const HOME = marked("\u001b[H");
+const CLEAR_ALL = marked("\u001b[2J");
 const CLEAR_TO_END_OF_LINE = "\u001b[K";
-const CLEAR_BELOW = "\u001b[J";
+const CLEAR_BELOW = marked("\u001b[J");
 
 export class Frames {
   readonly #io: Pick<Io, "out" | "outIsTerminal">;
@@ -23,7 +24,7 @@ export class Frames {
       return;
     }
     // Drawn over, not cleared first: it does not flicker.
-    const lines = text.replaceAll("\n", `${CLEAR_TO_END_OF_LINE}\n`);
+    const lines = text.replaceAll("\n", `${marked(CLEAR_TO_END_OF_LINE)}\n`);
     out(`${first ? CLEAR_ALL : ""}${HOME}${lines}${CLEAR_BELOW}`);
   }
 }
@@ -38,7 +39,8 @@ export class LiveLine {
   }
 
   /** `ticking` is what changes with time alone: only a terminal sees it. */
-  show(text: string, ticking = ""): void {
+  show(words: string, ticking = ""): void {
+    const text = printable(words);
     if (this.#stream.isTTY)
       this.#stream.write(`\r${cut(`${text}${ticking}`, this.#stream.columns)}${CLEAR_TO_END_OF_LINE}`);
     else if (text !== this.#shown) this.#stream.write(`${text}\n`);

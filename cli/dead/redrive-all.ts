@@ -5,6 +5,7 @@ import { neededQueue } from "../deployment.ts";
 import { Interrupted } from "../failures.ts";
 import { type Io, printJson } from "../io.ts";
 import { counted } from "../push/text.ts";
+import { printable } from "../terminal-text.ts";
 import { type DeadOptions, type Place, settledAll, WORK_SECONDS } from "./place.ts";
 import { type Redriven, type RedrivePorts, redrive } from "./redrive.ts";
 import { visitLetters } from "./select.ts";
@@ -20,7 +21,7 @@ export async function redriveAll(
   const ports: RedrivePorts = {
     clock,
     random: Math.random,
-    log: (level, message) => void (level === "info" || io.err(`sortie: ${message}\n`)),
+    log: (level, message) => void (level === "info" || io.err(`sortie: ${printable(message)}\n`)),
     rollouts: createRolloutStore({ ...(await deployment.table()), ttlDays: ROLLOUT_TTL_DAYS }),
     queue: { client: deployment.aws.sqs, queueUrl: neededQueue(fleet, "queueUrl") },
     letters,

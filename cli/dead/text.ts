@@ -1,8 +1,9 @@
 /** Dead letters in words. */
-import { figure, printable } from "../format.ts";
+import { figure } from "../format.ts";
 import type { Io, Style } from "../io.ts";
 import { counted } from "../push/text.ts";
 import { figuresTable, labelledTable } from "../tables.ts";
+import { printable } from "../terminal-text.ts";
 import { type LetterFacts, meaningOf } from "./letter.ts";
 
 export interface Group {
@@ -35,11 +36,12 @@ export function groupsText(fleet: string, groups: readonly Group[], style: Style
   const total = groups.reduce((sum, { count }) => sum + count, 0);
   if (total === 0) return `Fleet ${fleet} has no dead letters.\n`;
   const rows = groups.map(
-    ({ reason, count, oldest, newest }) => [reason, [figure(count), minute(oldest), minute(newest)]] as const,
+    ({ reason, count, oldest, newest }) =>
+      [printable(reason), [figure(count), minute(oldest), minute(newest)]] as const,
   );
   const details = groups.map(
     ({ reason, meaning, error }) =>
-      `${style("bold", reason)}: ${meaning}${error ? `. The last: ${printable(error)}` : ""}`,
+      `${style("bold", printable(reason))}: ${meaning}${error ? `. The last: ${printable(error)}` : ""}`,
   );
   const head = style("bold", `Fleet ${fleet}: ${counted(total, "dead letter")}`);
   return `${[head, figuresTable(["letters", "oldest", "newest"], rows, style), ...details, NEXT].join("\n")}\n`;
@@ -49,7 +51,7 @@ const NEXT =
   "\nsortie dead show has each one; sortie dead redrive sends them back, sortie dead purge removes them.";
 
 function minute(iso: string): string {
-  return iso.slice(0, 16).replace("T", " ");
+  return printable(iso).slice(0, 16).replace("T", " ");
 }
 
 /** SQS holds a million characters; a terminal is for the first of them. */

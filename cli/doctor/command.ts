@@ -6,6 +6,7 @@ import type { Deployment } from "../deployment.ts";
 import { CommandFailure } from "../failures.ts";
 import { type Io, printJson, type Style } from "../io.ts";
 import { counted } from "../push/text.ts";
+import { printable } from "../terminal-text.ts";
 import { engineChecks } from "./engine-checks.ts";
 import { type Check, type CheckPorts, type Finding, runChecks } from "./finding.ts";
 import { fleetChecks } from "./queue-checks.ts";
@@ -77,7 +78,7 @@ function findingsText(findings: readonly Finding[], style: Style): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.map(({ check, verdict, text }) => {
     const [colour, mark] = marks[verdict];
-    return `${style(colour, mark)} ${check.padEnd(width)}  ${text}`;
+    return `${style(colour, mark)} ${check.padEnd(width)}  ${printable(text)}`;
   });
   return `${lines.join("\n")}\n`;
 }

@@ -4,6 +4,7 @@ import { type CommonOptions, withDeployment } from "../connection.ts";
 import { neededQueue } from "../deployment.ts";
 import { CommandFailure, Interrupted } from "../failures.ts";
 import { type Io, printJson } from "../io.ts";
+import { printable } from "../terminal-text.ts";
 import type { Mapped } from "./mapping.ts";
 import { type Checked, check, type Fault, type Wishes } from "./prepare.ts";
 import { createPushProgress } from "./progress.ts";
@@ -39,7 +40,7 @@ export async function push(command: Command, files: string[], options: PushOptio
   const faults: Fault[] = [];
   const tell = (fault: Fault) => {
     if (faults.length < MOST_FAULTS_KEPT) faults.push(fault);
-    io.err(`${fault.file}:${fault.line}: ${fault.fault}\n`);
+    io.err(`${printable(`${fault.file}:${fault.line}: ${fault.fault}`)}\n`);
   };
   const checked = await check(sources, wishes, tell);
   await using _ = checked.spool;

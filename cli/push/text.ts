@@ -1,5 +1,6 @@
 /** How a push came out, in words and as JSON. */
 import type { Style } from "../io.ts";
+import { printable } from "../terminal-text.ts";
 import type { Fault } from "./prepare.ts";
 import type { Sent } from "./send.ts";
 
@@ -63,7 +64,7 @@ const MOST_SHOWN = 20;
 function refusedTexts({ refused }: Sent): string[] {
   const shown = refused
     .slice(0, MOST_SHOWN)
-    .map(({ at, reason }) => `${at}: the queue refused it: ${reason}`);
+    .map(({ at, reason }) => printable(`${at}: the queue refused it: ${reason}`));
   const more = refused.length - shown.length;
   return more > 0 ? [...shown, `… and ${more} more`] : shown;
 }

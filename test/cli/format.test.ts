@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { figure, printable, span } from "../../cli/format.ts";
+import { figure, span } from "../../cli/format.ts";
+import { printable } from "../../cli/terminal-text.ts";
 
 describe("a span of time has its two largest units", () => {
   test.each([

@@ -24,6 +24,8 @@ export interface Circumstances {
   /** Unix ms, and what a pause does. */
   readonly now?: () => number;
   readonly pause?: Io["pause"];
+  /** Default: text stays without styles. */
+  readonly style?: Io["style"];
 }
 
 export async function sortie(args: readonly string[], given: Circumstances = {}): Promise<Ran> {
@@ -42,7 +44,7 @@ export async function sortie(args: readonly string[], given: Circumstances = {})
     err: (text) => {
       written.err += text;
     },
-    style: (_, text) => text,
+    style: given.style ?? ((_, text) => text),
     columns: given.columns,
     outIsTerminal: given.terminal ?? false,
     input: Readable.from([Buffer.from(given.input ?? "")]),
