@@ -6,7 +6,7 @@ import agent from "#agent";
 import { createChat, createEngine, installFetch } from "./adapters/engine/index.ts";
 import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
 import { createAdmissionStore } from "./adapters/table/admission.ts";
-import { createTableClient } from "./adapters/table/client.ts";
+import { tableOptions } from "./adapters/table/client.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
@@ -27,7 +27,7 @@ const limits = fleetLimits(environment);
 const dispatcher = engineDispatcher(environment, clock);
 // The agent's own library passes the proxy in front of the engine as well.
 installFetch(dispatcher);
-const table = { client: createTableClient(), table: environment.table };
+const table = tableOptions(environment.table);
 
 const gates = createGateStore(table);
 const usage = createUsageStore(table);

@@ -23,18 +23,20 @@ export interface GateState {
   readonly tripped_at?: number | undefined;
   /** Unix ms from when on the next probe may go. */
   readonly probe_at?: number | undefined;
+  /** Who took the last probe: unique to each try, so that it knows its own write again. */
+  readonly probe_by?: string | undefined;
   readonly probes: number;
   readonly last_reason?: string | undefined;
 }
 
 export interface GateStore {
   read(fleet: string): Promise<GateState>;
-  /** Counts one more failure; resolves to the failures in a row. */
+  /** Counts one more failure; resolves to the failures in a row. Sent once: an unclear answer may mean that it counts. */
   fail(fleet: string, reason: Reason): Promise<number>;
   /** Opens the circuit, unless it is open. */
   trip(fleet: string, now: number, probeAt: number): Promise<void>;
-  /** True for the one caller that may probe now; the next probe comes at `nextProbeAt`. */
-  takeProbe(fleet: string, now: number, nextProbeAt: number): Promise<boolean>;
+  /** True for the one caller (`by`, unique to the try) that may probe now; the next probe comes at `nextProbeAt`. */
+  takeProbe(fleet: string, now: number, nextProbeAt: number, by: string): Promise<boolean>;
   /** Undoes `takeProbe`, unless another one has been taken since. */
   giveProbeBack(fleet: string, nextProbeAt: number, now: number): Promise<void>;
   reset(fleet: string): Promise<void>;
@@ -152,7 +154,7 @@ export class FleetGate {
   async #takeProbe(now: number, probes: number): Promise<Probe | undefined> {
     const next = now + Math.min(PROBE_MS * 2 ** (probes + 1), LONGEST_PROBE_MS);
     const { gates, log } = this.#ports;
-    const taken = await gates.takeProbe(this.#fleet, now, next).catch(() => false);
+    const taken = await gates.takeProbe(this.#fleet, now, next, crypto.randomUUID()).catch(() => false);
     this.#state = { ...this.#state, probe_at: next };
     if (!taken) return undefined;
     return {

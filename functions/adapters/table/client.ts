@@ -6,9 +6,9 @@ import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
  * Short limits and few tries: a write that fails is repeated by the domain, which knows how much time there is. SDK
  * retries of long calls would add up to the function's whole time.
  */
-export function createTableClient(): DynamoDBClient {
+export function createTableClient({ maxAttempts = 3 } = {}): DynamoDBClient {
   return new DynamoDBClient({
-    maxAttempts: 3,
+    maxAttempts,
     requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true },
   });
 }
@@ -16,6 +16,13 @@ export function createTableClient(): DynamoDBClient {
 export interface TableOptions {
   readonly client: DynamoDBClient;
   readonly table: string;
+  /** Sends each request once, for what would count twice: a repeat after a lost answer adds again. Default: `client`. */
+  readonly once?: DynamoDBClient;
+}
+
+/** With the clients of a function. */
+export function tableOptions(table: string): Required<TableOptions> {
+  return { client: createTableClient(), once: createTableClient({ maxAttempts: 1 }), table };
 }
 
 export type Key = { pk: string; sk: string };

@@ -10,6 +10,7 @@ const gateSchema = z.object({
   failures: z.number().default(0),
   tripped_at: z.number().optional(),
   probe_at: z.number().optional(),
+  probe_by: z.string().optional(),
   probes: z.number().default(0),
   last_reason: z.string().optional(),
 });
@@ -23,8 +24,9 @@ export function createGateStore(options: TableOptions): GateStore {
     values: object,
     condition?: string,
     names?: Record<string, string>,
+    client = options.client,
   ) =>
-    await options.client.send(
+    await client.send(
       new UpdateItemCommand({
         TableName: options.table,
         Key: toAttributes(gateKey(fleet)),
@@ -41,11 +43,8 @@ export function createGateStore(options: TableOptions): GateStore {
     },
     async fail(fleet, reason) {
       const values = { ":one": 1, ":v": 1, ":reason": reason };
-      const { Attributes: found } = await update(
-        fleet,
-        "SET v = :v, last_reason = :reason ADD failures :one",
-        values,
-      );
+      const add = "SET v = :v, last_reason = :reason ADD failures :one";
+      const { Attributes: found } = await update(fleet, add, values, undefined, undefined, options.once);
       return Number((found && fromAttributes(found)["failures"]) ?? 1);
     },
     async trip(fleet, now, probeAt) {
@@ -53,10 +52,13 @@ export function createGateStore(options: TableOptions): GateStore {
       const expression = "SET tripped_at = :now, probe_at = :probe, probes = :zero";
       await unlessRefused(update(fleet, expression, values, "attribute_not_exists(tripped_at)"));
     },
-    async takeProbe(fleet, now, nextProbeAt) {
-      const values = { ":now": now, ":next": nextProbeAt, ":one": 1 };
-      const expression = "SET probe_at = :next ADD probes :one";
-      return await unlessRefused(update(fleet, expression, values, "probe_at <= :now"));
+    async takeProbe(fleet, now, nextProbeAt, by) {
+      const values = { ":now": now, ":next": nextProbeAt, ":one": 1, ":by": by };
+      const expression = "SET probe_at = :next, probe_by = :by ADD probes :one";
+      if (await unlessRefused(update(fleet, expression, values, "probe_at <= :now"))) return true;
+      // A write whose answer was lost took place after all.
+      const found = await getItem(options, gateKey(fleet));
+      return found?.["probe_by"] === by && found["probe_at"] === nextProbeAt;
     },
     async giveProbeBack(fleet, nextProbeAt, now) {
       const values = { ":next": nextProbeAt, ":now": now, ":minus": -1 };
@@ -64,7 +66,7 @@ export function createGateStore(options: TableOptions): GateStore {
       await unlessRefused(update(fleet, expression, values, "probe_at = :next"));
     },
     async reset(fleet) {
-      await update(fleet, "REMOVE failures, tripped_at, probe_at, probes, last_reason", {});
+      await update(fleet, "REMOVE failures, tripped_at, probe_at, probe_by, probes, last_reason", {});
     },
     async setPaused(fleet, pause) {
       if (pause) await update(fleet, "SET v = :v, paused = :pause", { ":v": 1, ":pause": pause });

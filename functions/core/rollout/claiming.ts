@@ -114,7 +114,9 @@ export async function openAttempt(
     receipt: record.receipt,
   };
   const now = ports.clock.now();
-  const next = opened(left ?? firstSeen(rollout, limits, now), attempt, now);
+  // A fleet may have moved to another engine since: only this one's sweep sees the episode.
+  const item = { ...(left ?? firstSeen(rollout, limits, now)), engine: limits.engine };
+  const next = opened(item, attempt, now);
   try {
     const moved = await transition(ports, left, next);
     const found = standing(moved, left ?? { ...next, stamp: "" });

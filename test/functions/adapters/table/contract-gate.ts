@@ -27,14 +27,16 @@ export function gateContract(running: () => TableUnderTest): void {
 
     test("lets one probe through when it is time, of however many who ask", async () => {
       await gates().trip("g-3", 100, 200);
-      expect(await gates().takeProbe("g-3", 199, 300)).toBe(false);
-      const taken = await Promise.all(Array.from({ length: 20 }, () => gates().takeProbe("g-3", 200, 300)));
+      expect(await gates().takeProbe("g-3", 199, 300, "early")).toBe(false);
+      const taken = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => gates().takeProbe("g-3", 200, 300, `caller-${n}`)),
+      );
       expect(taken.filter((one) => one)).toHaveLength(1);
       expect(await gates().read("g-3")).toMatchObject({ probe_at: 300, probes: 1 });
     });
 
     test("that was reset has no probe to give", async () => {
-      expect(await gates().takeProbe("g-4", 1000, 2000)).toBe(false);
+      expect(await gates().takeProbe("g-4", 1000, 2000, "a")).toBe(false);
     });
 
     test("keeps a pause apart from the circuit", async () => {

@@ -108,3 +108,20 @@ describe("a message is never removed while its rollout is not final:", () => {
     expect(await house.counts()).toEqual({ visible: 0, inFlight: 1 });
   });
 });
+
+test("a fleet that moves to another engine takes its rollouts along: the new engine's sweep sees them", async () => {
+  const house = await open({
+    agent: async (task, episode) => {
+      seen.push((await house.item(keyOf()))?.engine);
+      return await askOnce(task, episode);
+    },
+  });
+  const seen: (string | undefined)[] = [];
+  const { back } = await deliverOver(house, aRollout(), () => ({
+    key: keyOf(),
+    state: "waiting",
+    engine: "the-engine-before",
+  }));
+  expect([back, seen]).toEqual([[], [house.limits.engine]]);
+  expect(await house.item(keyOf())).toMatchObject({ state: "ended", engine: house.limits.engine });
+});
