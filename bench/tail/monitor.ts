@@ -1,0 +1,64 @@
+/** Watches an engine from outside, as anybody can: its status, its step, and how many of its slots are claimed. */
+import { setTimeout as delay } from "node:timers/promises";
+import { createEngine } from "../../functions/adapters/engine/index.ts";
+import { systemClock as clock } from "../../functions/system-clock.ts";
+
+export interface Sample {
+  /** Seconds since the first sample. */
+  readonly at: number;
+  readonly status: string;
+  readonly step: number;
+  readonly claimed: number;
+}
+
+export interface Watched {
+  readonly samples: readonly Sample[];
+  readonly seconds: number;
+  /** Policy updates. */
+  readonly syncs: number;
+  /** Share of the time, by status. */
+  readonly shares: Readonly<Record<string, number>>;
+  /** Share of slot-seconds that nobody held while the engine was ROLLING. */
+  readonly idle: number;
+}
+
+const INTERVAL_MS = 250;
+
+export async function watchEngine(url: string, slots: number, seconds: number): Promise<Watched> {
+  const engine = createEngine({ url, clock });
+  const samples: Sample[] = [];
+  const began = performance.now();
+  while (performance.now() - began < seconds * 1000) {
+    const pool = await engine.pool().catch(() => undefined);
+    if (pool)
+      samples.push({
+        at: (performance.now() - began) / 1000,
+        status: (pool.engine_status ?? "").replace("ENGINE.", ""),
+        step: pool.global_step ?? 0,
+        claimed: Object.keys(pool.running_episode_details ?? {}).length,
+      });
+    await delay(INTERVAL_MS);
+  }
+  return summarise(samples, slots);
+}
+
+export function summarise(samples: readonly Sample[], slots: number): Watched {
+  const times: Record<string, number> = {};
+  let rolling = 0;
+  let idle = 0;
+  for (const [index, sample] of samples.entries()) {
+    const seconds = (samples[index + 1]?.at ?? sample.at) - sample.at;
+    times[sample.status] = (times[sample.status] ?? 0) + seconds;
+    if (sample.status !== "ROLLING") continue;
+    rolling += seconds;
+    idle += (slots - sample.claimed) * seconds;
+  }
+  const all = samples.at(-1)?.at ?? 0;
+  return {
+    samples,
+    seconds: all,
+    syncs: (samples.at(-1)?.step ?? 0) - (samples[0]?.step ?? 0),
+    shares: Object.fromEntries(Object.entries(times).map(([status, time]) => [status, time / all])),
+    idle: rolling === 0 ? 0 : idle / (slots * rolling),
+  };
+}
