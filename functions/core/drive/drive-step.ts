@@ -18,7 +18,8 @@ import type {
 import type { HeldLease } from "./lease.ts";
 import { observeEngine } from "./observe-engine.ts";
 import type { ObservedKeeper } from "./observed-keeper.ts";
-import { afterStart, afterStop, afterSync, START_MS, settleStart, startIntent } from "./start-record.ts";
+import { settleStart } from "./settle-start.ts";
+import { afterStart, afterStop, afterSync, START_MS, startIntent } from "./start-record.ts";
 
 export interface DrivePorts {
   readonly clock: Clock;
@@ -110,7 +111,8 @@ async function finish(run: StepRun, step: Step, outcome: Outcome, answered: Obse
   await ports.clock.sleep(LOOK_AGAIN_MS);
   const status = await ports.engine.status();
   const look = { now: ports.clock.now(), status, pool: null, waiting: null };
-  const seen = settleStart(observeEngine(answered, look, options.settings), options.settings);
+  const facts = { desired: run.desired, settings: options.settings };
+  const seen = settleStart(answered, observeEngine(answered, look, options.settings), facts);
   return (await keeper.write(alarmed(seen))) ? step : superseded;
 }
 

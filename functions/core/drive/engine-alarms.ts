@@ -1,6 +1,7 @@
 /** What somebody should look at, as it follows from the record. Pure; each alarm keeps the time it was first raised. */
 import type { Alarm, AlarmCode, Desired, LifecycleSettings, Observed } from "./engine-state.ts";
 import { BOOTING, isUp } from "./observe-engine.ts";
+import { CRASH_WINDOW_MS } from "./start-record.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -13,7 +14,11 @@ export function bootsTooLong(seen: Observed, { bootMinutes }: LifecycleSettings)
 }
 
 export function hasGivenUp(seen: Observed, { startAttempts }: LifecycleSettings): boolean {
-  return seen.failures >= startAttempts;
+  return seen.failures >= startAttempts || crashes(seen) >= startAttempts;
+}
+
+function crashes(seen: Observed): number {
+  return seen.crashes?.length ?? 0;
 }
 
 /** `extra`: what the record does not say by itself. */
@@ -57,10 +62,16 @@ function engineAlarms(seen: Observed, settings: LifecycleSettings): Texts {
 
 function startAlarms(seen: Observed, hash: string, settings: LifecycleSettings): Texts {
   const why = seen.last_failure?.text ?? "";
-  const counted = `${seen.failures} of ${settings.startAttempts} starts failed`;
+  const hours = CRASH_WINDOW_MS / 3_600_000;
+  const counted =
+    seen.failures >= crashes(seen)
+      ? `${seen.failures} of ${settings.startAttempts} starts failed`
+      : `the trainer crashed ${crashes(seen)} times (${settings.startAttempts} within ${hours} hours are the limit)`;
   // An engine that is up shows that a later start did not fail, though they count until its first policy update.
   const failed = seen.failures > 0 && !isUp(seen.status);
-  const gaveUp = failed && hasGivenUp(seen, settings);
+  const gaveUp = !isUp(seen.status) && hasGivenUp(seen, settings);
+  // Until what was started after it has brought a policy update.
+  const crashed = seen.conclusion?.what === "crashed" && crashes(seen) > 0 && seen.run?.updated !== true;
   const runs = isUp(seen.status) || seen.status === BOOTING;
   const differs = runs && seen.start !== undefined && seen.start.hash !== hash;
   return {
@@ -68,6 +79,10 @@ function startAlarms(seen: Observed, hash: string, settings: LifecycleSettings):
       ? `${counted}, and no more are made until the desired state is set anew: ${why}`
       : undefined,
     "start-failed": failed && !gaveUp ? `${counted}: ${why}` : undefined,
+    crashed:
+      crashed && !gaveUp
+        ? `${seen.conclusion?.why}; it is started again (crash ${crashes(seen)})`
+        : undefined,
     "config-differs": differs
       ? "the engine runs with another config than the desired one; restart it to use the new one"
       : undefined,

@@ -15,6 +15,8 @@ const wantedRunning = z.object({
   hash: z.string().min(1),
   /** Rises with each change of the desired state: failures are counted for one generation alone. */
   generation,
+  /** Steps that the config trains for (`ajet.trainer_common.total_training_steps`); absent where it does not say. */
+  total_steps: z.number().int().positive().optional(),
   /** Id of the newest request to restart: stop first, whatever runs. */
   restart: z.string().optional(),
   ...setBy,
@@ -42,12 +44,41 @@ const startSchema = z.object({
   first_step: z.number().nullable(),
   /** It has brought a policy update: its end is no failed start. */
   updated: z.boolean(),
+  /** The config's `total_steps`. */
+  total_steps: z.number().optional(),
 });
 export type StartRecord = z.infer<typeof startSchema>;
+
+/** A training process from the first look that saw it to its end, whoever started it. */
+const runSchema = z.object({
+  /** Since when it is known to run without a stop of ours that could still reach it. */
+  began: z.number(),
+  first_step: z.number().nullable(),
+  /** The newest step that was seen. */
+  step: z.number().nullable(),
+  /** When that step was first seen. */
+  step_at: z.number(),
+  /** Its step has risen: it has brought a policy update. */
+  updated: z.boolean(),
+});
+export type TrainingRun = z.infer<typeof runSchema>;
+
+/**
+ * What was made of the engine's last end. It says OFFLINE with step 0 after every one: `finished` the last step seen
+ * was the config's last; `stopped` Sortie stopped it, or that was wanted; `crashed` everything else; `not-started` a
+ * start of ours never arrived.
+ */
+const conclusionSchema = z.object({
+  what: z.enum(["finished", "stopped", "crashed", "not-started"]),
+  why: z.string(),
+  at: z.number(),
+});
+export type Conclusion = z.infer<typeof conclusionSchema>;
 
 export const alarmCodes = [
   "unreachable",
   "start-failed",
+  "crashed",
   "gave-up",
   "boot-stalled",
   "stalled",
@@ -87,14 +118,18 @@ export const observedSchema = z.object({
   generation: z.number(),
   step: stepSchema,
   start: startSchema.optional(),
+  run: runSchema.optional(),
+  conclusion: conclusionSchema.optional(),
   /** The newest `stop_engine` of ours, recorded before it is sent. */
   stopped_at: z.number().optional(),
   /** The restart request that has been carried out as far as the stop. */
   restarted: z.string().optional(),
-  /** The training ran its last step: it is not started again in this generation. */
+  /** The training has run its last step: it is not started again in this generation. */
   finished: z.boolean(),
   /** Failed starts in a row. */
   failures: z.number(),
+  /** When trainers crashed that had brought a policy update, or that somebody else had started; the newest last. */
+  crashes: z.array(z.number()).optional(),
   last_failure: failureSchema.optional(),
   /** No start before then. */
   retry_at: z.number(),
@@ -105,7 +140,7 @@ export const observedSchema = z.object({
 export type Observed = z.infer<typeof observedSchema>;
 
 export interface LifecycleSettings {
-  /** Failed starts in a row after which the engine is left alone. */
+  /** Failed starts in a row, or crashes within six hours, after which the engine is left alone. */
   readonly startAttempts: number;
   /** Before the second start; doubles with each further one. */
   readonly startPauseSeconds: number;

@@ -1,7 +1,7 @@
 /** What a look at the engine changes in the record, whatever is wanted. Pure. */
 
 import { CANNOT_CONNECT, type EngineStatus, type PoolInformation } from "../protocol.ts";
-import type { LifecycleSettings, Observed } from "./engine-state.ts";
+import type { LifecycleSettings, Observed, TrainingRun } from "./engine-state.ts";
 
 /** One look at the engine. */
 export interface Look {
@@ -58,14 +58,33 @@ export function observeEngine(was: Observed, look: Look, settings: LifecycleSett
     global_step: step ?? null,
     since: status === was.status ? was.since : look.now,
     progress: progress(was, look),
-    finished: (was.finished && !isUp(status)) || hasFinished(was, look),
+    // The run that has ended stays until it is settled what its end was.
+    run: status === OFFLINE ? was.run : runOf(was, look),
+    finished: was.finished && !isUp(status),
   };
 }
 
-/** The step goes to 0 only when the training has run its last one; it survives every other way to OFFLINE. */
-function hasFinished(was: Observed, { status }: Look): boolean {
-  const knownBefore = was.version > 0 && was.global_step !== 0;
-  return knownBefore && status.engine_status === OFFLINE && status.global_step === 0;
+/** A stop that was sent so long ago does not reach the engine any more: its call's limit and a minute on its way. */
+const STOP_REACHES_MS = 660_000;
+
+function runOf(was: Observed, { now, status }: Look): TrainingRun {
+  const step = isUp(status.engine_status) ? (status.global_step ?? null) : null;
+  const run = continued(was, status.engine_status, step) ?? newRun(now);
+  const survived = was.stopped_at !== undefined && now - was.stopped_at > STOP_REACHES_MS;
+  const began = survived ? Math.max(run.began, now) : run.began;
+  if (step === null || step === run.step) return { ...run, began };
+  const first_step = run.first_step ?? step;
+  return { began, first_step, step, step_at: now, updated: run.updated || step > first_step };
+}
+
+/** Undefined where what runs there is not what ran before: it boots, or counts its steps anew. */
+function continued(was: Observed, status: string, step: number | null): TrainingRun | undefined {
+  if (was.run === undefined || (status === BOOTING && isUp(was.status))) return undefined;
+  return step !== null && step < (was.run.step ?? 0) ? undefined : was.run;
+}
+
+function newRun(now: number): TrainingRun {
+  return { began: now, first_step: null, step: null, step_at: now, updated: false };
 }
 
 const FIRST_PAUSE_MS = 60_000;

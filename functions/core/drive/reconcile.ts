@@ -6,7 +6,8 @@
 import { alarmsOf, bootsTooLong, hasGivenUp, isStalled } from "./engine-alarms.ts";
 import type { AlarmCode, Desired, LifecycleSettings, Observed, Step, WantedRunning } from "./engine-state.ts";
 import { BOOTING, isUp, type Look, nothingObserved, OFFLINE, observeEngine } from "./observe-engine.ts";
-import { countFailure, isUnderWay, settleStart } from "./start-record.ts";
+import { asksForRestart, settleStart } from "./settle-start.ts";
+import { countFailure, isUnderWay } from "./start-record.ts";
 
 /** Milliseconds between a stop and the next start. Source: the reference's force_restart. */
 export const RESTART_PAUSE_MS = 8000;
@@ -30,8 +31,9 @@ export interface ReconcileFacts {
 
 export function reconcile({ desired, observed, look, settings, faults = {} }: ReconcileFacts): Decision {
   const wanted = Object.keys(faults).length === 0 ? desired : undefined;
-  const seen = observeEngine(observed ?? nothingObserved(look.now), look, settings);
-  const current = forGeneration(settleStart(seen, settings), desired);
+  const was = observed ?? nothingObserved(look.now);
+  const settled = settleStart(was, observeEngine(was, look, settings), { desired: wanted, settings });
+  const current = forGeneration(settled, desired);
   const { step, next } = decide(wanted, current, settings);
   const recorded = { ...next, step, ...(step.kind === "none" ? { call_error: undefined } : {}) };
   return { step, next: { ...recorded, alarms: alarmsOf(recorded, wanted, settings, faults) } };
@@ -41,17 +43,17 @@ export function reconcile({ desired, observed, look, settings, faults = {} }: Re
 function forGeneration(seen: Observed, desired: Desired | undefined): Observed {
   const generation = desired?.generation ?? 0;
   if (generation === seen.generation) return seen;
-  const clean = { failures: 0, last_failure: undefined, retry_at: 0, call_error: undefined, finished: false };
-  return { ...seen, ...clean, generation };
+  const clean = { failures: 0, crashes: undefined, last_failure: undefined, retry_at: 0, finished: false };
+  return { ...seen, ...clean, call_error: undefined, generation };
 }
 
 function decide(desired: Desired | undefined, seen: Observed, settings: LifecycleSettings): Decision {
   if (desired === undefined) return none(seen, "no state is desired: watching only");
   if (seen.unreachable !== undefined) return wait(seen, "the engine cannot be reached");
   if (desired.state === "stopped") return toStopped(seen);
-  if (desired.restart !== undefined && desired.restart !== seen.restarted)
-    return toRestarted(desired.restart, desired, seen, settings);
-  return toRunning(desired, seen, settings);
+  return asksForRestart(desired, seen)
+    ? toRestarted(desired, seen, settings)
+    : toRunning(desired, seen, settings);
 }
 
 /** Stopping leads to OFFLINE from anywhere. A start that may still arrive is stopped when it has. */
@@ -62,15 +64,10 @@ function toStopped(seen: Observed): Decision {
     : none(seen, "stopped, as wanted");
 }
 
-function toRestarted(
-  request: string,
-  desired: WantedRunning,
-  seen: Observed,
-  settings: LifecycleSettings,
-): Decision {
+function toRestarted(desired: WantedRunning, seen: Observed, settings: LifecycleSettings): Decision {
   if (seen.status !== OFFLINE) return stop(seen, "a restart was asked for");
   if (isUnderWay(seen)) return wait(seen, "a restart was asked for, but a start may still be under way");
-  return toRunning(desired, { ...seen, restarted: request }, settings);
+  return toRunning(desired, { ...seen, restarted: desired.restart }, settings);
 }
 
 function toRunning(desired: WantedRunning, seen: Observed, settings: LifecycleSettings): Decision {
@@ -90,8 +87,9 @@ function isKnownUp(status: string): boolean {
 function fromOffline(desired: WantedRunning, seen: Observed, settings: LifecycleSettings): Decision {
   if (isUnderWay(seen)) return wait(seen, "a start may still be under way: its answer was lost");
   if (seen.finished) return none(seen, "the training has run its last step");
-  if (hasGivenUp(seen, settings)) return none(seen, "the start failed too often: left alone");
-  if (seen.looked_at < seen.retry_at) return wait(seen, "a pause after a failed start");
+  if (hasGivenUp(seen, settings)) return none(seen, "it failed or crashed too often: left alone");
+  if (seen.looked_at < seen.retry_at)
+    return wait(seen, seen.failures > 0 ? "a pause after a failed start" : "a pause after a crash");
   const offlineFor = seen.looked_at - Math.max(seen.since, seen.stopped_at ?? 0);
   if (seen.stopped_at !== undefined && offlineFor < RESTART_PAUSE_MS)
     return wait(seen, "a pause after the stop");

@@ -1,7 +1,6 @@
-/** A start's way from the intent to its end: what is sent, what was answered, what the looks since say. Pure. */
+/** A start's way from the intent on: what is sent, what was answered, what the looks since say. Pure. */
 import type { Outcome } from "./engine-calls.ts";
 import type { LifecycleSettings, Observed, StartRecord, WantedRunning } from "./engine-state.ts";
-import { BOOTING, isUp, OFFLINE } from "./observe-engine.ts";
 
 /** Milliseconds that the engine may take to answer a start: the reference's limit. */
 export const START_MS = 600_000;
@@ -19,6 +18,7 @@ export function startIntent(wanted: WantedRunning, now: number, endsAt: number):
     seen: "nothing",
     first_step: null,
     updated: false,
+    ...(wanted.total_steps === undefined ? {} : { total_steps: wanted.total_steps }),
   };
 }
 
@@ -27,49 +27,37 @@ export function isUnderWay({ start }: Observed): boolean {
   return start?.seen === "nothing" && (start.answer === "none" || start.answer === "unclear");
 }
 
-/** What the newest look, already in `seen`, says about the start. */
-export function settleStart(seen: Observed, settings: LifecycleSettings): Observed {
-  const { start, status } = seen;
-  if (start === undefined || seen.unreachable !== undefined) return seen;
-  if (status === OFFLINE) return atOffline(seen, start, settings);
-  if (status === BOOTING) return { ...seen, start: { ...start, seen: "booting" } };
-  return isUp(status) ? whileUp(seen, start) : seen;
-}
-
-/** A start that was refused is not what runs there. A policy update makes good what failed before. */
-function whileUp(seen: Observed, start: StartRecord): Observed {
-  if (start.answer === "refused") return { ...seen, start: undefined };
-  const first_step = start.first_step ?? seen.global_step;
-  const updated = start.updated || (first_step !== null && (seen.global_step ?? 0) > first_step);
-  const next: Observed = { ...seen, start: { ...start, seen: "up", first_step, updated } };
-  return updated ? { ...next, failures: 0, last_failure: undefined } : next;
-}
-
-function atOffline(seen: Observed, start: StartRecord, settings: LifecycleSettings): Observed {
-  if (isUnderWay(seen) && seen.looked_at < start.until) return seen;
-  const gone = { ...seen, start: undefined };
-  const ourStop = (seen.stopped_at ?? 0) >= start.at;
-  // A refusal was counted when it came.
-  if (ourStop || seen.finished || start.updated || start.answer === "refused") return gone;
-  // Somebody has changed their mind since: this failure is not one of the newer wish.
-  if (start.generation !== seen.generation) return gone;
-  return countFailure(gone, whatFailed(seen, start), settings);
-}
-
-function whatFailed({ detail }: Observed, start: StartRecord): string {
-  const words = `the engine's detail: ${detail ?? "none"}`;
-  if (start.seen === "up") return `the engine went OFFLINE before its first policy update; ${words}`;
-  if (start.seen === "booting" || start.answer === "accepted")
-    return `the engine fell back to OFFLINE while booting; ${words}`;
-  return `the answer was lost, and the engine stayed OFFLINE; ${words}`;
-}
-
 /** The next start waits: `startPauseSeconds`, twice that, four times that … */
 export function countFailure(seen: Observed, text: string, settings: LifecycleSettings): Observed {
   const failures = seen.failures + 1;
   const pause = settings.startPauseSeconds * 1000 * 2 ** Math.min(seen.failures, 20);
   const last_failure = { at: seen.looked_at, text };
   return { ...seen, failures, last_failure, retry_at: seen.looked_at + pause };
+}
+
+/** Milliseconds within which crashes add up to `startAttempts`. */
+export const CRASH_WINDOW_MS = 6 * 3_600_000;
+
+/**
+ * The first restart after a crash comes at once, later ones after the pauses of failed starts. Progress in between does
+ * not make a crash good, or a trainer that dies after each policy update would be started for ever. Where the config
+ * says no last step, a training that has finished looks the same: then all crashes of a generation count.
+ */
+export function countCrash(
+  seen: Observed,
+  text: string,
+  settings: LifecycleSettings,
+  total: number | undefined,
+): Observed {
+  const since = total === undefined ? 0 : seen.looked_at - CRASH_WINDOW_MS;
+  const earlier = (seen.crashes ?? []).filter((at) => at > since);
+  const pause = earlier.length === 0 ? 0 : settings.startPauseSeconds * 1000 * 2 ** (earlier.length - 1);
+  return {
+    ...seen,
+    crashes: [...earlier, seen.looked_at],
+    last_failure: { at: seen.looked_at, text },
+    retry_at: seen.looked_at + pause,
+  };
 }
 
 /** After a config that was not taken. Only a no counts as a failed start: an engine in trouble may get over it. */

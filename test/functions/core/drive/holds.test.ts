@@ -46,7 +46,8 @@ test("stopped does not hold while a start may still arrive", () => {
 });
 
 test("a training that has run its last step is finished, not failed", () => {
-  const story = new Story(running());
+  const story = new Story(running(1, { total_steps: 8 }));
+  story.look("ENGINE.ROLLING", { step: 7 });
   story.look("ENGINE.ROLLING", { step: 8 });
   story.look("ENGINE.OFFLINE", { step: 0 });
   expect(desiredHolds(running(), story.observed)).toBe("finished");

@@ -1,10 +1,15 @@
-/** A small model of an engine on a virtual clock: it has no check of a start, as the real one has none. */
+/**
+ * A small model of an engine on a virtual clock: it has no check of a start, as the older real one has none, and says
+ * OFFLINE with step 0 whenever the training process is gone.
+ */
 import { EngineError } from "../../../../functions/core/errors.ts";
 import type { World } from "./model.ts";
 
 export class ModelEngine {
   status = "ENGINE.OFFLINE";
   step: number | null = null;
+  /** Steps that a training takes; then it ends. */
+  totalSteps = Number.POSITIVE_INFINITY;
   /** Training processes that live. */
   trainers = 0;
   mostTrainers = 0;
@@ -49,7 +54,7 @@ export class ModelEngine {
   stop(): { success: boolean } | null {
     this.#era += 1;
     this.trainers = 0;
-    this.status = "ENGINE.OFFLINE";
+    this.#goOffline();
     return this.#world.chance(0.5) ? null : { success: true };
   }
 
@@ -57,6 +62,14 @@ export class ModelEngine {
   killTrainer(): void {
     this.trainers = 0;
     if (this.status !== "ENGINE.OFFLINE") this.#era += 1;
+  }
+
+  /** The launcher notices, as it does nearly always. */
+  crash(): void {
+    if (this.trainers === 0) return;
+    this.#era += 1;
+    this.trainers = 0;
+    this.#goOffline();
   }
 
   /** The server's process starts anew. */
@@ -71,13 +84,21 @@ export class ModelEngine {
     this.step = step;
     this.#later(100 + this.#world.below(200), () => {
       this.status = "ENGINE.WEIGHT_SYNCING";
-      this.#later(30 + this.#world.below(60), () => this.#roll(step + 1));
+      this.#later(30 + this.#world.below(60), () => {
+        if (step >= this.totalSteps) this.crash();
+        else this.#roll(step + 1);
+      });
     });
   }
 
   #fallBack(): void {
     this.trainers -= 1;
+    this.#goOffline();
+  }
+
+  #goOffline(): void {
     this.status = "ENGINE.OFFLINE";
+    this.step = 0;
   }
 
   #later(seconds: number, act: () => void): void {

@@ -47,6 +47,7 @@ const acts: readonly ((world: World) => void)[] = [
   (world) => world.want({ state: "running", restart: `restart-${world.clock.now()}` }),
   (world) => world.want({ state: "stopped" }),
   (world) => world.engine.killTrainer(),
+  (world) => world.engine.crash(),
   (world) => world.engine.restartServer(),
 ];
 
@@ -118,4 +119,27 @@ test("a trainer that died is an alarm, and is started anew only where the settin
     expect(world.engine.trainers).toBe(restartWhenStalled ? 1 : 0);
     expect(world.observed?.alarms.map(({ code }) => code)).toEqual(restartWhenStalled ? [] : ["stalled"]);
   }
+});
+
+test("a trainer that crashes after each policy update is started three times, and then left alone", async () => {
+  const run: Run = { world: new World(5), ticks: 0 };
+  const { world } = run;
+  world.want({ state: "running" });
+  for (let minute = 0; minute < 180; minute += 1) {
+    await live(run, 1, calm, false);
+    if ((world.engine.step ?? 0) >= 2) world.engine.crash();
+  }
+  expect(world.engine.starts).toBe(3);
+  expect(world.observed?.alarms.map(({ code }) => code)).toEqual(["gave-up"]);
+  expect(world.observed?.crashes).toHaveLength(3);
+});
+
+test("a training that runs its last step is finished, and not trained again", async () => {
+  const run: Run = { world: new World(7), ticks: 0 };
+  const { world } = run;
+  world.engine.totalSteps = 5;
+  world.want({ state: "running", total_steps: 5 });
+  await live(run, 180, calm, true);
+  expect(world.engine.starts).toBe(1);
+  expect(world.observed).toMatchObject({ finished: true, conclusion: { what: "finished" }, alarms: [] });
 });

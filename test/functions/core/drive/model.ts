@@ -48,13 +48,13 @@ export class World {
     this.story.push(`${(this.clock.now() - 1_000_000) / 1000} s: ${what}`);
   }
 
-  want(wish: { state: "running"; restart?: string } | { state: "stopped" }): void {
+  want(wish: { state: "running"; restart?: string; total_steps?: number } | { state: "stopped" }): void {
     const generation = (this.desired?.generation ?? 0) + 1;
     const common = { v: 1 as const, generation, set_at: this.clock.now() };
     this.desired =
       wish.state === "stopped"
         ? { ...common, state: "stopped" }
-        : { ...common, ...wish, config: "ajet: {}", hash: `hash-${generation}` };
+        : { ...common, total_steps: 1000, ...wish, config: "ajet: {}", hash: `hash-${generation}` };
     this.tell(`wanted ${JSON.stringify(wish)}`);
   }
 

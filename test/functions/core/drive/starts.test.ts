@@ -159,44 +159,6 @@ test("a start that was never sent, since nobody was there, is tried again withou
   expect(story.known.failures).toBe(0);
 });
 
-describe("a training that has run its last step", () => {
-  test("is not started again until somebody asks for it", () => {
-    const story = aboutToStart();
-    story.starts();
-    story.look("ENGINE.ROLLING", { step: 1 });
-    story.look("ENGINE.WEIGHT_SYNCING", { step: 9 });
-    expect(story.look("ENGINE.OFFLINE", { step: 0 })).toEqual({
-      kind: "none",
-      reason: "the training has run its last step",
-    });
-    expect(story.look("ENGINE.OFFLINE", { step: 0 }).kind).toBe("none");
-    expect(story.alarms).toEqual([]);
-    story.desired = running(2);
-    expect(story.look("ENGINE.OFFLINE", { step: 0 }).kind).toBe("start");
-  });
-
-  test("that somebody else's wish comes together with does not hold that up", () => {
-    const story = aboutToStart();
-    story.starts();
-    story.look("ENGINE.ROLLING", { step: 5 });
-    story.desired = running(2);
-    expect(story.look("ENGINE.OFFLINE", { step: 0 }).kind).toBe("start");
-  });
-
-  test("a failed start after it is a failed start, though the engine still says step 0", () => {
-    const story = aboutToStart();
-    story.starts();
-    story.look("ENGINE.ROLLING", { step: 5 });
-    story.look("ENGINE.OFFLINE", { step: 0 });
-    story.desired = running(2);
-    story.look("ENGINE.OFFLINE", { step: 0 });
-    story.starts();
-    story.look("ENGINE.BOOTING", { step: 0 });
-    story.look("ENGINE.OFFLINE", { step: 0 });
-    expect(story.known).toMatchObject({ finished: false, failures: 1 });
-  });
-});
-
 describe("what is shown", () => {
   test("an engine that runs with another config than the wanted one", () => {
     const story = aboutToStart();

@@ -15,7 +15,10 @@ import { type PoolInformation, poolInformationSchema } from "../../../../functio
 export const MINUTE = 60_000;
 export const NOON = 1_900_000_000_000;
 
-export function running(generation = 1, more: { restart?: string; hash?: string } = {}): Desired {
+export function running(
+  generation = 1,
+  more: { restart?: string; hash?: string; total_steps?: number } = {},
+): Desired {
   return { v: 1, state: "running", config: "ajet: {}", hash: "hash", generation, set_at: 0, ...more };
 }
 export function stopped(generation = 1): Desired {
