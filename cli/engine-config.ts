@@ -14,6 +14,34 @@ export async function readConfig(file: string, io: Pick<Io, "input">): Promise<s
   return config;
 }
 
+/** What Sortie itself goes by in a config. */
+export interface ConfigFacts {
+  /** `ajet.trainer_common.total_training_steps` */
+  readonly totalSteps: number | undefined;
+  /** `ajet.swarm_mode_sample_collection_method` */
+  readonly collectionMethod: string | undefined;
+}
+
+/** Of a config without a fault. A value that the engine would have to interpret first counts as none. */
+export function configFacts(config: string): ConfigFacts {
+  const ajet = child(
+    parseAllDocuments(config, { version: "1.1" }).at(0)?.toJS({ maxAliasCount: 1000 }),
+    "ajet",
+  );
+  const steps = child(child(ajet, "trainer_common"), "total_training_steps");
+  const method = child(ajet, "swarm_mode_sample_collection_method");
+  return {
+    totalSteps: Number.isSafeInteger(steps) && Number(steps) > 0 ? Number(steps) : undefined,
+    collectionMethod: typeof method === "string" ? method : undefined,
+  };
+}
+
+function child(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? Object.getOwnPropertyDescriptor(value, name)?.value
+    : undefined;
+}
+
 async function fileText(file: string): Promise<string> {
   return await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     throw new CommandFailure(`${file}: expected a training config, could not read it (${error.code})`, error);

@@ -1,5 +1,6 @@
 /** An engine's wanted and seen state, in words. */
 import type { Desired, Observed } from "../functions/core/drive/engine-state.ts";
+import { BOOTING, isUp, UNKNOWN } from "../functions/core/drive/observe-engine.ts";
 import { span } from "./format.ts";
 import type { Io } from "./io.ts";
 import { labelledTable } from "./tables.ts";
@@ -50,7 +51,7 @@ function wanted({ desired, unreadable }: EngineSeen, now: number): string {
 }
 
 function observedRows(observed: Observed, now: number): [string, string][] {
-  const { unreachable, last_failure: failure, call_error: call } = observed;
+  const { unreachable, last_failure: failure, call_error: call, conclusion, start } = observed;
   const step = observed.global_step === null ? "" : `, step ${observed.global_step}`;
   return [
     [
@@ -67,10 +68,36 @@ function observedRows(observed: Observed, now: number): [string, string][] {
           ] as [string, string],
         ]
       : []),
+    ...(isRunning(observed) ? [["its config", runningConfig(start)] as [string, string]] : []),
+    ...(conclusion
+      ? [
+          ["last end", `${conclusion.what}, ${span(now - conclusion.at)} ago: ${conclusion.why}`] as [
+            string,
+            string,
+          ],
+        ]
+      : []),
     ...(observed.failures > 0 ? [["failed starts", String(observed.failures)] as [string, string]] : []),
     ...(failure
       ? [["last failure", `${span(now - failure.at)} ago: ${failure.text}`] as [string, string]]
       : []),
     ...(call ? [["last call", call.text] as [string, string]] : []),
   ];
+}
+
+function isRunning({ status, unreachable }: Observed): boolean {
+  return unreachable === undefined && (isUp(status) || status === BOOTING) && status !== UNKNOWN;
+}
+
+/** An engine never says which config it runs with: it is known only of a start of Sortie's own. */
+export function isConfigUnknown(observed: Observed): boolean {
+  return isRunning(observed) && observed.start === undefined;
+}
+
+export const CONFIG_UNKNOWN = "somebody else has started it, so its config is unknown";
+
+function runningConfig(start: Observed["start"]): string {
+  if (start === undefined) return "unknown: somebody else has started it";
+  const steps = start.total_steps === undefined ? "" : `, for ${start.total_steps} steps`;
+  return `${start.hash.slice(0, 12)}${steps}`;
 }

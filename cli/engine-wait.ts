@@ -2,6 +2,7 @@
 import { desiredHolds } from "../functions/core/drive/engine-holds.ts";
 import type { Desired, EngineStateStore, Observed } from "../functions/core/drive/engine-state.ts";
 import { isRolling } from "../functions/core/rollout/look.ts";
+import { CONFIG_UNKNOWN, isConfigUnknown } from "./engine-text.ts";
 import { Interrupted } from "./failures.ts";
 import { span } from "./format.ts";
 import type { Io } from "./io.ts";
@@ -66,7 +67,8 @@ function running(observed: Observed): Followed | undefined {
   if (!isRolling(observed.status)) return undefined;
   const other = observed.alarms.find(({ code }) => code === "config-differs");
   if (other) return { held: false, why: `${other.text} (sortie engine restart)` };
-  return { held: true, why: `running, ${observed.status}, step ${observed.global_step ?? "–"}` };
+  const unknown = isConfigUnknown(observed) ? `; ${CONFIG_UNKNOWN}` : "";
+  return { held: true, why: `running, ${observed.status}, step ${observed.global_step ?? "–"}${unknown}` };
 }
 
 function wordsFor(wanted: Desired, observed: Observed | undefined): string {

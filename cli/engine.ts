@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { createEngineStateStore, setDesired, type Wish } from "../functions/adapters/table/engine-state.ts";
-import type { Desired } from "../functions/core/drive/engine-state.ts";
+import type { Desired, Observed } from "../functions/core/drive/engine-state.ts";
 import { SettingsError } from "../functions/core/errors.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
-import { readConfig } from "./engine-config.ts";
-import { engineText, wishText } from "./engine-text.ts";
+import { configFacts, readConfig } from "./engine-config.ts";
+import { CONFIG_UNKNOWN, engineText, isConfigUnknown, wishText } from "./engine-text.ts";
 import { follow } from "./engine-wait.ts";
 import { CommandFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";
@@ -112,16 +112,26 @@ async function set(table: TableOptions, options: EngineOptions, io: Io, wishFor:
   const { engine, json, wait, timeout } = options;
   const wish = await wishFor(table, options, io);
   const desired = await asked(table, engine, wish, io.now());
+  const store = createEngineStateStore(table);
   if (!json) io.out(wishText(engine, desired));
+  sayUnknownConfig(engine, desired, await store.readObserved(engine), io);
   if (!wait) {
     if (json) printJson(io, { engine, desired, held: null });
     return;
   }
-  const store = createEngineStateStore(table);
   const outcome = await follow({ store, io }, { engine, desired, timeoutMs: timeout });
   if (json) printJson(io, { engine, desired, ...outcome });
   else if (outcome.held) io.out(`${printable(`Engine ${engine}: ${outcome.why}`)}.\n`);
   if (!outcome.held) throw new CommandFailure(`engine ${engine}: ${outcome.why}`);
+}
+
+/** The config that is wanted says nothing about a training that somebody else has started. */
+function sayUnknownConfig(engine: string, desired: Desired, observed: Observed | undefined, io: Io): void {
+  if (desired.state !== "running" || desired.restart !== undefined) return;
+  if (observed === undefined || !isConfigUnknown(observed)) return;
+  io.err(
+    `sortie: engine ${engine} runs already: ${CONFIG_UNKNOWN}. It goes on as it is; the wanted config counts from its next start on (sortie engine restart)\n`,
+  );
 }
 
 async function asked(table: TableOptions, engine: string, wish: Wish, now: number): Promise<Desired> {
@@ -134,14 +144,18 @@ async function asked(table: TableOptions, engine: string, wish: Wish, now: numbe
 }
 
 async function wishToStart(_: TableOptions, { config }: EngineOptions, io: Io): Promise<Wish> {
-  return { state: "running", config: await readConfig(config ?? "-", io) };
+  return running(await readConfig(config ?? "-", io));
+}
+
+function running(config: string): Wish & { state: "running" } {
+  return { state: "running", config, total_steps: configFacts(config).totalSteps };
 }
 
 async function wishToRestart(table: TableOptions, { engine, config }: EngineOptions, io: Io): Promise<Wish> {
   const restart = randomUUID();
-  if (config !== undefined) return { state: "running", config: await readConfig(config, io), restart };
+  if (config !== undefined) return { ...running(await readConfig(config, io)), restart };
   const { desired } = await createEngineStateStore(table).readDesired(engine);
-  if (desired?.state === "running") return { state: "running", config: desired.config, restart };
+  if (desired?.state === "running") return { ...running(desired.config), restart };
   const found = desired ? "it wanted stopped" : "nothing wanted of it";
   throw new CommandFailure(
     `expected engine ${engine} to be wanted running, found ${found}: give its training config with --config`,

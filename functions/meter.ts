@@ -29,6 +29,7 @@ export function publishSnapshot(snapshot: Snapshot): void {
     ["EngineRolling", MetricUnit.Count, rolling],
     ["EngineUnreachable", MetricUnit.Count, unreachable],
     ["EngineStartFailed", MetricUnit.Count, hasAlarm(snapshot, "start-failed", "gave-up") ? 1 : 0],
+    ["EngineCrashed", MetricUnit.Count, hasAlarm(snapshot, "crashed") ? 1 : 0],
     ["EngineStalled", MetricUnit.Count, hasAlarm(snapshot, "stalled", "boot-stalled") ? 1 : 0],
     ["NeverConfirmed", MetricUnit.Count, snapshot.never_confirmed],
     ...(typeof snapshot.status.global_step === "number"

@@ -30,6 +30,10 @@ export class EngineAlarms extends Construct {
         what: "The engine could not be started.",
         shape: { statistic: "Maximum", minutes },
       }),
+      this.alarm("engine-crashed", "EngineCrashed", {
+        what: "The trainer crashed, or somebody else stopped it; it is started again.",
+        shape: { statistic: "Maximum", minutes },
+      }),
       this.alarm("lifecycle-silent", "EngineRolling", {
         what: "The lifecycle function says nothing: nobody sweeps, and the other alarms see nothing.",
         shape: { statistic: "SampleCount", minutes: 5 * minutes },

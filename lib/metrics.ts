@@ -10,6 +10,7 @@ export type EngineMetric =
   | "EngineRolling"
   | "EngineUnreachable"
   | "EngineStartFailed"
+  | "EngineCrashed"
   | "GlobalStep"
   | "NeverConfirmed";
 /** By fleet. */

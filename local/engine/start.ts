@@ -13,7 +13,7 @@ const anyTrainConfig = "ajet:\n  backbone: verl\n";
 export interface EngineView extends Traffic {
   readonly status: string;
   readonly globalStep: number | null;
-  /** Training processes, dead ones included, since the last stop. */
+  /** Training processes that live. */
   readonly trainers: number;
   /** Episodes that are claimed now. */
   readonly open: number;
@@ -75,7 +75,7 @@ export class EngineHandle {
       ...this.#traffic,
       status,
       globalStep,
-      trainers: trainers.length,
+      trainers: trainers.filter(({ isDead }) => !isDead).length,
       open: episodes.claimed,
       unclaimed: episodes.unclaimed,
       episodes: bufferView(this.#engine).buffer,

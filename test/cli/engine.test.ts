@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { configFault } from "../../cli/engine-config.ts";
+import { configFacts, configFault } from "../../cli/engine-config.ts";
 import { createEngineStateStore } from "../../functions/adapters/table/engine-state.ts";
 import { configHash, type Observed } from "../../functions/core/drive/engine-state.ts";
 import { nothingObserved } from "../../functions/core/drive/observe-engine.ts";
@@ -30,6 +30,17 @@ const here = async (args: readonly string[], given: Circumstances = {}) =>
   await sortie(["engine", ...args], { environment: deployed.environment, now: () => now, ...given });
 const store = () => createEngineStateStore(deployed.table);
 const desired = async (engine = "main") => (await store().readDesired(engine)).desired;
+
+const ownStart = {
+  generation: 1,
+  hash: "hash",
+  at: now,
+  until: now,
+  answer: "accepted",
+  seen: "up",
+  first_step: 1,
+  updated: true,
+} as const;
 
 /** What a tick of the lifecycle function would leave. */
 async function observe(facts: Partial<Observed>, engine = "main"): Promise<void> {
@@ -130,6 +141,41 @@ describe("sortie engine", () => {
     expect(seen).toMatchObject({ desired: { state: "running" }, observed: { status: "ENGINE.BOOTING" } });
   });
 
+  test("status says what was made of the last end, and of the config that runs there", async () => {
+    const start = { ...ownStart, hash: "0123456789abcdef", total_steps: 90 };
+    const conclusion = {
+      what: "crashed",
+      why: "the engine went OFFLINE at step 7",
+      at: now - 120_000,
+    } as const;
+    await observe({ status: "ENGINE.ROLLING", start, conclusion }, "ends");
+    const { out } = await here(["status", "--engine", "ends"]);
+    expect(out).toMatch(/│ its config +│ 0123456789ab, for 90 steps +│/);
+    expect(out).toMatch(/│ last end +│ crashed, 2 min ago: the engine went OFFLINE at step 7 +│/);
+    await observe({ start: undefined }, "ends");
+    expect((await here(["status", "--engine", "ends"])).out).toMatch(
+      /│ its config +│ unknown: somebody else has started it +│/,
+    );
+  });
+
+  test("start of an engine that somebody else has started says that its config is unknown; a restart does not", async () => {
+    await observe({ status: "ENGINE.ROLLING", start: undefined }, "others");
+    const said = "runs already: somebody else has started it, so its config is unknown";
+    expect((await here(["start", "--config", config, "--engine", "others"])).err).toContain(said);
+    expect((await here(["restart", "--engine", "others"])).err).not.toContain(said);
+  });
+
+  test("start and restart write down how many steps the config trains for", async () => {
+    const path = join(folder, "steps.yaml");
+    await writeFile(path, "ajet:\n  trainer_common:\n    total_training_steps: 90\n");
+    await here(["start", "--config", path, "--engine", "steps"]);
+    expect(await desired("steps")).toMatchObject({ total_steps: 90 });
+    await here(["restart", "--engine", "steps"]);
+    expect(await desired("steps")).toMatchObject({ total_steps: 90, generation: 2 });
+    await here(["restart", "--engine", "steps", "--config", config]);
+    expect(await desired("steps")).not.toHaveProperty("total_steps");
+  });
+
   test("says when no fleet works on an engine of that name", async () => {
     const { err } = await here(["status", "--engine", "mian"]);
     expect(err).toBe('sortie: no fleet works on an engine "mian" (main is there)\n');
@@ -164,6 +210,19 @@ describe("a config", () => {
       expect(configFault(text)).toBeUndefined();
     },
   );
+
+  test.each([
+    ["ajet: {trainer_common: {total_training_steps: 7}}", 7],
+    ["a: &a {total_training_steps: 7}\najet: {trainer_common: *a}", 7],
+    ["ajet: {trainer_common: {total_training_steps: null}}", undefined],
+    ['ajet: {trainer_common: {total_training_steps: "7"}}', undefined],
+    ["ajet: {trainer_common: {total_training_steps: 0}}", undefined],
+    ["ajet: {trainer_common: [7]}", undefined],
+    ["ajet:", undefined],
+    ["{}", undefined],
+  ])("says how many steps it trains for: %j", (text, totalSteps) => {
+    expect(configFacts(text).totalSteps).toBe(totalSteps);
+  });
 
   test("that cannot be read is said so", async () => {
     const { err } = await here(["start", "--config", join(folder, "nowhere.yaml")]);
@@ -204,7 +263,7 @@ describe("--wait", () => {
         status: "ENGINE.OFFLINE",
         step: { kind: "start", reason: "wanted running, generation 1" },
       },
-      { status: "ENGINE.BOOTING", step: wait },
+      { status: "ENGINE.BOOTING", step: wait, start: ownStart },
       { status: "ENGINE.ROLLING", global_step: 1, step: none },
     ]);
     const ran = await here(["start", "--config", config, "--engine", "w1", "--wait"], { pause });
@@ -215,6 +274,14 @@ describe("--wait", () => {
       "ENGINE.OFFLINE: wanted running, generation 1",
       "ENGINE.BOOTING: the engine is booting",
     ]);
+  });
+
+  test("says that the config is unknown where somebody else has started it", async () => {
+    const pause = ticking("w0", [{ generation: 1, status: "ENGINE.ROLLING", global_step: 4, step: none }]);
+    const ran = await here(["start", "--config", config, "--engine", "w0", "--wait"], { pause });
+    expect(ran.out).toContain(
+      "running, ENGINE.ROLLING, step 4; somebody else has started it, so its config is unknown.",
+    );
   });
 
   test("on a terminal shows one line, with the time that it has waited", async () => {

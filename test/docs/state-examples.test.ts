@@ -111,9 +111,10 @@ describe("items of rollouts and fleets", () => {
 describe("items of engines", () => {
   test("a desired state, the second generation", async () => {
     const shown = example("desired");
-    const { config, restart, set_at, set_by } = shown as Record<string, unknown>;
+    const { config, restart, set_at, set_by, total_steps } = shown as Record<string, unknown>;
     await setDesired(options(), "main", { state: "stopped" }, { now: 0 });
-    const wish = { state: "running", config: String(config), restart: String(restart) } as const;
+    const numbers = { total_steps: Number(total_steps) };
+    const wish = { state: "running", config: String(config), restart: String(restart), ...numbers } as const;
     await setDesired(options(), "main", wish, { now: Number(set_at), name: String(set_by) });
     expect(await written({ pk: "ENGINE#main", sk: "DESIRED" })).toEqual(shown);
   });

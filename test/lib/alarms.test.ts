@@ -20,7 +20,7 @@ const topics = {
     "budget-exceeded",
     "circuit-open",
   ],
-  engine: ["engine-unreachable", "engine-start-failed", "lifecycle-silent"],
+  engine: ["engine-unreachable", "engine-start-failed", "engine-crashed", "lifecycle-silent"],
 };
 const template = synthesise({ engineUrl, fleets: { math: {}, hard: {} } });
 

@@ -70,7 +70,13 @@ function isWrite(found: Record<string, unknown> | undefined, { version, token }:
 
 /** What a person asks for. `restart`: also stops first what runs. */
 export type Wish =
-  | { readonly state: "running"; readonly config: string; readonly restart?: string | undefined }
+  | {
+      readonly state: "running";
+      readonly config: string;
+      /** `ajet.trainer_common.total_training_steps` of the config, where it has one. */
+      readonly total_steps?: number | undefined;
+      readonly restart?: string | undefined;
+    }
   | { readonly state: "stopped" };
 
 /**

@@ -152,9 +152,10 @@ describe("a process that dies", () => {
 });
 
 describe("an engine that runs", () => {
-  async function rolling(): Promise<Lab> {
+  async function rolling(total?: number): Promise<Lab> {
     const lab = await Lab.open(options());
-    await lab.want({ state: "running", config });
+    const steps = total === undefined ? "" : `  trainer_common:\n    total_training_steps: ${total}\n`;
+    await lab.want({ state: "running", config: config + steps, total_steps: total });
     await lab.tick();
     await lab.minutes(3);
     expect(lab.view).toEqual(rollingAlone);
@@ -174,13 +175,58 @@ describe("an engine that runs", () => {
     expect(lab.view).toEqual(rollingAlone);
   });
 
-  test("and ends its training is not started again until somebody asks", async () => {
-    const lab = await rolling();
-    lab.handle.endTraining();
+  test("and has run its last step is not started again until somebody asks", async () => {
+    const lab = await rolling(3);
+    for (let step = 1; step < 3; step += 1) {
+      lab.handle.forceWeightSync();
+      await lab.minutes(2);
+    }
+    lab.handle.forceWeightSync();
     expect(await lab.minutes(3)).toEqual(["none", "none", "none"]);
-    expect((await lab.states.readObserved(lab.name))?.finished).toBe(true);
-    await lab.want({ state: "running", config });
+    expect(lab.view.status).toBe("ENGINE.OFFLINE");
+    expect(await lab.states.readObserved(lab.name)).toMatchObject({
+      finished: true,
+      conclusion: { what: "finished", why: "its last step was done: step 3 of 3 was seen" },
+    });
+    expect(await lab.alarms()).toEqual([]);
+    await lab.want({ state: "running", config, total_steps: 3 });
     expect((await lab.minutes(1))[0]).toBe("start");
+  });
+
+  test("and crashes before its last step is started again, with an alarm until the next policy update", async () => {
+    const lab = await rolling(9);
+    lab.handle.forceWeightSync();
+    await lab.minutes(2);
+    lab.handle.killTrainer();
+    await lab.minutes(3);
+    expect(lab.calls).toEqual(["start", "start"]);
+    expect(lab.view).toEqual(rollingAlone);
+    expect(await lab.alarms()).toEqual(["crashed"]);
+    expect(await lab.states.readObserved(lab.name)).toMatchObject({
+      conclusion: { what: "crashed", why: expect.stringContaining("at step 2, of 9 steps") },
+    });
+    lab.handle.forceWeightSync();
+    await lab.minutes(2);
+    expect(await lab.alarms()).toEqual([]);
+  });
+
+  test("and is stopped by somebody else is started again, as after a crash", async () => {
+    const lab = await rolling(9);
+    await lab.client.stop();
+    await lab.minutes(1);
+    expect(await lab.alarms()).toEqual(["start-failed"]);
+    await lab.minutes(3);
+    expect(lab.calls).toEqual(["start", "stop", "start"]);
+    expect(lab.view).toEqual(rollingAlone);
+  });
+
+  test("and is asked to restart in its last step is started again", async () => {
+    const lab = await rolling(1);
+    await lab.want({ state: "running", config, total_steps: 1, restart: "r-1" });
+    expect(await lab.minutes(4)).toEqual(["stop", "start", "wait", "none"]);
+    expect(lab.calls).toEqual(["start", "stop", "start"]);
+    expect(lab.view).toEqual(rollingAlone);
+    expect((await lab.states.readObserved(lab.name))?.conclusion?.what).toBe("stopped");
   });
 
   test("and whose server starts anew gets its config and its start again", async () => {
