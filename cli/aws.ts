@@ -15,6 +15,8 @@ export interface AwsOptions {
 export interface Aws {
   readonly dynamodb: DynamoDBClient;
   readonly sqs: SQSClient;
+  /** Sends each request once: for what must not happen twice, where a lost answer leaves open whether it did. */
+  readonly sqsOnce: SQSClient;
   readonly cloudformation: CloudFormationClient;
   readonly lambda: LambdaClient;
   destroy(): void;
@@ -39,16 +41,24 @@ export function createAws(options: AwsOptions, local?: LocalRun): Aws {
   const dynamodb = new DynamoDBClient({ ...shared, ...at(local?.endpoints.dynamodb) });
   // Queue URLs carry the host that made them; the configured endpoint is the one that is reached.
   const sqs = new SQSClient({ ...shared, ...at(local?.endpoints.sqs), useQueueUrlAsEndpoint: false });
+  const sqsOnce = new SQSClient({
+    ...shared,
+    ...at(local?.endpoints.sqs),
+    useQueueUrlAsEndpoint: false,
+    maxAttempts: 1,
+  });
   const cloudformation = new CloudFormationClient(shared);
-  const lambda = new LambdaClient(shared);
+  const lambda = new LambdaClient({ ...shared, ...forWholeInvocations });
   remember(dynamodb, "DynamoDB");
   remember(sqs, "SQS");
+  remember(sqsOnce, "SQS");
   remember(cloudformation, "CloudFormation");
   remember(lambda, "Lambda");
-  const clients = [dynamodb, sqs, cloudformation, lambda];
+  const clients = [dynamodb, sqs, sqsOnce, cloudformation, lambda];
   return {
     dynamodb,
     sqs,
+    sqsOnce,
     cloudformation,
     lambda,
     destroy: () => {
@@ -63,6 +73,12 @@ const common = {
   logger: { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore },
   maxAttempts: 4,
   requestHandler: { connectionTimeout: 3000, requestTimeout: 15_000, throwOnRequestTimeout: true },
+};
+
+/** An invocation answers when it has ended, after 15 minutes at most; called again, it would run again. */
+const forWholeInvocations = {
+  maxAttempts: 1,
+  requestHandler: { ...common.requestHandler, requestTimeout: 910_000 },
 };
 
 function access({ region, endpointUrl }: AwsOptions) {

@@ -18,12 +18,14 @@ export async function redriveAll(
   options: DeadOptions,
   io: Io,
 ): Promise<void> {
+  const queueUrl = neededQueue(fleet, "queueUrl");
   const ports: RedrivePorts = {
     clock,
     random: Math.random,
     log: (level, message) => void (level === "info" || io.err(`sortie: ${printable(message)}\n`)),
     rollouts: createRolloutStore({ ...(await deployment.table()), ttlDays: ROLLOUT_TTL_DAYS }),
-    queue: { client: deployment.aws.sqs, queueUrl: neededQueue(fleet, "queueUrl") },
+    queue: { client: deployment.aws.sqs, queueUrl },
+    queueOnce: { client: deployment.aws.sqsOnce, queueUrl },
     letters,
     fleet,
     evenIfUnsure: options.unsure ?? false,

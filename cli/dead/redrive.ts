@@ -13,6 +13,7 @@ import {
   sendAgain,
 } from "../../functions/adapters/queue/letters.ts";
 import type { Clock, Random } from "../../functions/core/clock.ts";
+import { describeError } from "../../functions/core/errors.ts";
 import type { Log, RolloutStore } from "../../functions/core/ports.ts";
 import type { Rollout } from "../../functions/core/rollout/message.ts";
 import { transition } from "../../functions/core/rollout/persist.ts";
@@ -33,6 +34,8 @@ export interface RedrivePorts {
   readonly log: Log;
   readonly rollouts: RolloutStore;
   readonly queue: LetterQueue;
+  /** The same queue by a client that sends each request once. */
+  readonly queueOnce: LetterQueue;
   readonly letters: LetterQueue;
   readonly fleet: Fleet;
   /** Send also what an earlier redrive may have sent. */
@@ -43,9 +46,37 @@ export async function redrive(ports: RedrivePorts, letter: Letter): Promise<Redr
   const rollout = rolloutOf(letter);
   const verdict = rollout ? await readied(ports, rollout) : "send";
   if (verdict === "open" || verdict === "unsure") return verdict;
-  if (verdict === "send") await sendAgain(ports.queue, letter);
+  if (verdict === "send" && !(await isSent(ports, rollout, letter))) return "unsure";
   await removeLetter(ports.letters, letter);
   return verdict === "send" ? "sent" : "ended";
+}
+
+/**
+ * False where nobody can tell: a message without a run is another rollout each time it is sent, so it is sent once, and a
+ * lost answer leaves it to a person.
+ */
+async function isSent(ports: RedrivePorts, rollout: Rollout | undefined, letter: Letter): Promise<boolean> {
+  if (rollout?.run !== undefined || !rollout) {
+    await sendAgain(ports.queue, letter);
+    return true;
+  }
+  try {
+    await sendAgain(ports.queueOnce, letter);
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) throw error;
+    ports.log(
+      "warn",
+      `message ${letter.messageId}: whether the queue took it is unknown: ${describeError(error, 200)}`,
+    );
+    return false;
+  }
+}
+
+/** An answer of the queue's own that says no. */
+function isRefusal(error: unknown): boolean {
+  const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
+  return status !== undefined && status >= 400 && status < 500;
 }
 
 type Verdict = "send" | Exclude<Redriven, "sent">;

@@ -1,5 +1,5 @@
 /** `sortie doctor`: does the deployment have what it needs, and what to do where it does not. */
-import { InvokeCommand } from "@aws-sdk/client-lambda";
+import { InvokeCommand, TooManyRequestsException } from "@aws-sdk/client-lambda";
 import type { Command } from "commander";
 import { addCommonOptions, type CommonOptions, withDeployment } from "../connection.ts";
 import type { Deployment } from "../deployment.ts";
@@ -66,7 +66,13 @@ async function checksFor(ports: CheckPorts, { invoke }: DoctorOptions): Promise<
 
 async function invokeLifecycle({ aws, local }: Deployment, name: string): Promise<Omit<Finding, "check">> {
   if (local) return { verdict: "unknown", text: "a local run ticks every few seconds by itself" };
-  const { FunctionError, Payload } = await aws.lambda.send(new InvokeCommand({ FunctionName: name }));
+  const answer = await aws.lambda.send(new InvokeCommand({ FunctionName: name })).catch((error) => {
+    if (error instanceof TooManyRequestsException) return undefined;
+    throw error;
+  });
+  if (!answer)
+    return { verdict: "unknown", text: `${name} is running: its schedule has just called it` } as const;
+  const { FunctionError, Payload } = answer;
   if (FunctionError === undefined) return { verdict: "ok", text: `${name} has run` };
   const words = new TextDecoder().decode(Payload).slice(0, 300);
   return { verdict: "failed", text: `${name} failed (${FunctionError}): ${words}: look at its log` };

@@ -99,6 +99,28 @@ async function brokenAt(call: string) {
   });
 }
 
+/** The queue server, but the answers to one call are lost, after it has been carried out. */
+async function answersLostAt(call: string) {
+  let calls = 0;
+  const proxy = await serve(async ({ headers, json, path }, response) => {
+    const answer = await fetch(`${deployed.endpoints.sqs}${path}`, {
+      method: "POST",
+      headers: {
+        "x-amz-target": String(headers["x-amz-target"]),
+        "content-type": "application/x-amz-json-1.0",
+      },
+      body: JSON.stringify(json),
+    });
+    if (String(headers["x-amz-target"]).endsWith(`.${call}`)) {
+      calls += 1;
+      response.destroy();
+      return;
+    }
+    sendJson(response, answer.status, await answer.json());
+  });
+  return { proxy, calls: () => calls };
+}
+
 describe("sortie dead list", () => {
   test("groups letters by reason, and leaves them all to be received again", async () => {
     await bury("l", { at: "2026-05-04T10:00:00.000Z" });
@@ -254,6 +276,22 @@ describe("sortie dead redrive", () => {
       expect(await waiting()).toEqual({ queue: 1, dead: 1 });
       expect((await dead(["redrive", "--unsure", "--json"])).json()).toMatchObject({ sent: 1, unsure: 0 });
       expect(await waiting()).toEqual({ queue: 2, dead: 0 });
+    });
+
+    test("is sent once where the answer is lost, and then left to a person", async () => {
+      const key = await buryPlain();
+      const { proxy, calls } = await answersLostAt("SendMessage");
+      await using _ = proxy;
+      const environment = { ...deployed.environment, AWS_ENDPOINT_URL_SQS: proxy.url };
+      const ran = await dead(["redrive"], { environment });
+      expect(ran.code).toBe(0);
+      expect(ran.err).toMatch(/^sortie: message [\w-]+: whether the queue took it is unknown: /);
+      expect(ran.out).toContain("1 left there: an interrupted redrive may have sent them");
+      expect(calls()).toBe(1);
+      expect(await waiting()).toEqual({ queue: 1, dead: 1 });
+      expect(await read(key)).toMatchObject({ state: "waiting", letter: "sent" });
+      expect((await dead(["redrive", "--json"])).json()).toMatchObject({ sent: 0, unsure: 1 });
+      expect(await waiting()).toEqual({ queue: 1, dead: 1 });
     });
 
     test("that SQS gave up on while it waited is marked too", async () => {
