@@ -1,7 +1,7 @@
 /** The lifecycle function's handler: the schedule calls it once a minute, one at a time. */
 import type { Context } from "aws-lambda";
 import { createEngine } from "./adapters/engine/index.ts";
-import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
+import { createMessages, createQueueClient } from "./adapters/queue/client.ts";
 import { readDepth } from "./adapters/queue/depth.ts";
 import { tableOptions } from "./adapters/table/client.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
@@ -94,7 +94,7 @@ function sweptFleets(log: Log): ReadonlyMap<string, SweptFleet> {
         },
         meter: createMeter(fleet.name),
         gate: new FleetGate({ clock, log, gates }, fleet.name),
-        queue: createQueue({ client: queues, ...fleet }),
+        queue: createMessages({ client: queues, ...fleet }),
       },
     ]),
   );

@@ -121,7 +121,8 @@ export class EngineLifecycle extends Construct {
     const { role } = this.lifecycle;
     const names = fleets.map(({ fleetName }) => fleetName);
     state.grant(role, ["GetItem", "PutItem"], names.map(rolloutsOf));
-    state.grant(role, ["GetItem", "PutItem", "UpdateItem"], [engineItems(engine), ...names.map(fleetItems)]);
+    state.grant(role, ["GetItem", "PutItem"], [engineItems(engine)]);
+    state.grant(role, ["GetItem", "PutItem", "UpdateItem"], names.map(fleetItems));
     state.grant(role, ["GetItem"], [INVOCATIONS]);
     state.grantIndex(role, OPEN_INDEX, openPartitions(engine));
     state.grantIndex(role, CHANGE_INDEX, names);
@@ -134,7 +135,7 @@ export class EngineLifecycle extends Construct {
       );
       role.addToPolicy(
         new PolicyStatement({
-          actions: ["sqs:GetQueueAttributes", "sqs:SendMessage"],
+          actions: ["sqs:GetQueueAttributes"],
           resources: [deadLetterQueue.queueArn],
         }),
       );

@@ -40,6 +40,27 @@ export function fleetFaults(fleet: FleetSettings): string[] {
   ];
 }
 
+/** What polling, a cold start and the answer of a batch take beside a window and the function's own time, s. */
+const DELIVERY_SECONDS = 30;
+
+/**
+ * SQS hides a message from its receive on, Lambda gathers a batch for up to the window and then calls the function: were
+ * the message to be seen again before the function has ended, a copy of it would run beside it.
+ */
+export function visibilityFaults(
+  { batchWindowSeconds, timeoutSeconds }: FleetSettings,
+  { visibilityMarginSeconds }: DeploymentSettings,
+): string[] {
+  const needed = batchWindowSeconds + DELIVERY_SECONDS;
+  // Without a window a message is handed over as soon as it is received.
+  if (batchWindowSeconds === 0 || visibilityMarginSeconds >= needed) return [];
+  return [
+    `batchWindowSeconds: a message is hidden for timeoutSeconds + visibilityMarginSeconds (${timeoutSeconds + visibilityMarginSeconds} s), and may take ` +
+      `batchWindowSeconds + timeoutSeconds + ${DELIVERY_SECONDS} (${needed + timeoutSeconds} s), or it runs twice at once: ` +
+      `raise visibilityMarginSeconds to ${needed} or lower batchWindowSeconds, found ${batchWindowSeconds}`,
+  ];
+}
+
 /** The same for what the fleets share. */
 export function deploymentFaults(deployment: DeploymentSettings): string[] {
   if (deployment.rolloutTtlDays > deployment.messageRetentionDays) return [];

@@ -1,7 +1,7 @@
 /** What the functions have in common: runtime, bundling, log group, and a role that starts out with its logs alone. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Duration, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
+import { Duration, Stack, Validations } from "aws-cdk-lib";
 import { Effect, Policy, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Architecture, LoggingFormat, Runtime, Tracing } from "aws-cdk-lib/aws-lambda";
 import { type BundlingOptions, LogLevel, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
@@ -9,6 +9,7 @@ import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { AGENT_SPECIFIER, packageRoot } from "../functions/entries.ts";
 import type { Network } from "./network.ts";
+import { retention } from "./retention.ts";
 
 export interface SortieFunctionProps {
   readonly description: string;
@@ -51,7 +52,7 @@ export class SortieFunction extends Construct {
     super(scope, id);
     this.logGroup = new LogGroup(this, "Logs", {
       retention: props.logRetentionDays satisfies RetentionDays,
-      removalPolicy: props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: retention(props.retain),
     });
     this.role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     this.logGroup.grantWrite(this.role);

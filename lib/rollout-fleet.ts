@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy, Token } from "aws-cdk-lib";
+import { Duration, Token } from "aws-cdk-lib";
 import type { IAlarmAction } from "aws-cdk-lib/aws-cloudwatch";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
@@ -12,6 +12,7 @@ import { FleetAlarms } from "./fleet-alarms.ts";
 import { agentEntry, batchSize, maximumConcurrency } from "./fleet-limits.ts";
 import { SortieFunction } from "./function-defaults.ts";
 import type { Network } from "./network.ts";
+import { retention } from "./retention.ts";
 import { DEFAULT_NAME, decodeSettings } from "./settings.ts";
 import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
 import { StateTable } from "./state-table.ts";
@@ -85,7 +86,7 @@ export class RolloutFleet extends Construct {
       retentionPeriod: Duration.days(messageRetentionDays),
       receiveMessageWaitTime: Duration.seconds(20),
       maxMessageSizeBytes: maxMessageBytes,
-      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: retention(retain),
       ...redrive,
     });
   }

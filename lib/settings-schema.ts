@@ -69,7 +69,7 @@ export const deploymentShape = {
   scheduleMinutes: whole(1, 60),
   /** How long SQS keeps a message, days. */
   messageRetentionDays: whole(1, 14, "SQS's limit"),
-  /** A message stays invisible for `timeoutSeconds` and this, s. */
+  /** A message stays invisible for `timeoutSeconds` and this, s; at least 30 more than `batchWindowSeconds`, if there is one. */
   visibilityMarginSeconds: whole(1, 3600),
   /** Deliveries after which SQS itself makes a dead letter. High, because a deferral counts as one. */
   maxReceiveCount: whole(1, 1000, "SQS's limit"),

@@ -1,7 +1,7 @@
 /** Reads the settings of a deployment from CDK context (`cdk.json`, or `-c key=value`). */
 import type { z } from "zod";
 import { engineFaults } from "./engine-settings.ts";
-import { deploymentFaults, environmentFaults, fleetFaults } from "./fleet-limits.ts";
+import { deploymentFaults, environmentFaults, fleetFaults, visibilityFaults } from "./fleet-limits.ts";
 import { networkFaults } from "./network-settings.ts";
 import { SettingsError } from "./settings-error.ts";
 import { describeIssue, withoutFaults } from "./settings-faults.ts";
@@ -67,7 +67,11 @@ export function decodeSettings(context: Readonly<Record<string, unknown>>): Sett
   );
   for (const [name, fleet] of Object.entries(fleets)) {
     const where = sound.fleets?.[name] === undefined ? "" : `fleets.${name}.`;
-    const found = [...unknownEngine(fleet.engine, names), ...fleetFaults(fleet)];
+    const found = [
+      ...unknownEngine(fleet.engine, names),
+      ...fleetFaults(fleet),
+      ...visibilityFaults(fleet, deployment),
+    ];
     faults.push(...found.map((fault) => where + fault));
   }
   if (faults.length > 0) throw new SettingsError([...new Set(faults)]);

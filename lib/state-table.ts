@@ -1,8 +1,8 @@
-import { RemovalPolicy } from "aws-cdk-lib";
 import { AttributeType, Billing, ProjectionType, TableEncryptionV2, TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import type { IRole } from "aws-cdk-lib/aws-iam";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
+import { retention } from "./retention.ts";
 import { deploymentDefaults } from "./settings-schema.ts";
 import { CHANGE_INDEX, OPEN_INDEX } from "./table-keys.ts";
 
@@ -26,7 +26,7 @@ export class StateTable extends Construct {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       encryption: TableEncryptionV2.awsManagedKey(),
       deletionProtection: retain,
-      removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: retention(retain),
     });
     this.addIndexes();
   }

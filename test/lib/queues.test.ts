@@ -24,15 +24,21 @@ describe("queues", () => {
   test.each([
     ["queue", queue],
     ["dead letters", deadLetters],
-  ])("%s: encrypted, kept for two weeks, polled long, retained", (_, { Properties, ...attributes }) => {
-    expect(Properties).toMatchObject({
-      SqsManagedSseEnabled: true,
-      MessageRetentionPeriod: 1_209_600,
-      ReceiveMessageWaitTimeSeconds: 20,
-      MaximumMessageSize: 1_048_576,
-    });
-    expect(attributes).toMatchObject({ DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" });
-  });
+  ])(
+    "%s: encrypted, kept for two weeks, polled long, retained unless its first deployment fails",
+    (_, { Properties, ...attributes }) => {
+      expect(Properties).toMatchObject({
+        SqsManagedSseEnabled: true,
+        MessageRetentionPeriod: 1_209_600,
+        ReceiveMessageWaitTimeSeconds: 20,
+        MaximumMessageSize: 1_048_576,
+      });
+      expect(attributes).toMatchObject({
+        DeletionPolicy: "RetainExceptOnCreate",
+        UpdateReplacePolicy: "Retain",
+      });
+    },
+  );
 
   test.each(["FleetmainQueue", "FleetmainDeadLetterQueue"])("%s refuses whoever comes without TLS", (id) => {
     const policy = resource(template, "AWS::SQS::QueuePolicy", `${id}Policy`).Properties;

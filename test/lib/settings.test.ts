@@ -231,6 +231,21 @@ describe("limits", () => {
     expect(faultsOf({ engineUrl, episodesPerInvocation: 25, batchWindowSeconds: 1 })).toEqual([]);
   });
 
+  test("a message is hidden until its batch is gathered and the function has ended", () => {
+    expect(faultsOf({ engineUrl, batchWindowSeconds: 300 })).toEqual([
+      "batchWindowSeconds: a message is hidden for timeoutSeconds + visibilityMarginSeconds (960 s), and may take " +
+        "batchWindowSeconds + timeoutSeconds + 30 (1230 s), or it runs twice at once: " +
+        "raise visibilityMarginSeconds to 330 or lower batchWindowSeconds, found 300",
+    ]);
+    expect(faultsOf({ engineUrl, batchWindowSeconds: 300, visibilityMarginSeconds: 330 })).toEqual([]);
+    expect(faultsOf({ engineUrl, batchWindowSeconds: 31 })).toHaveLength(1);
+    expect(faultsOf({ engineUrl, batchWindowSeconds: 30 })).toEqual([]);
+    const fleets = { slow: { batchWindowSeconds: 300, timeoutSeconds: 60 }, main: {} };
+    expect(faultsOf({ engineUrl, fleets })).toEqual([
+      expect.stringMatching(/^fleets\.slow\.batchWindowSeconds: .*\(120 s\).*\(390 s\)/),
+    ]);
+  });
+
   test("concurrency that is reserved is enough for all invocations", () => {
     expect(faultsOf({ engineUrl, maxEpisodes: 100, reservedConcurrency: 9 })).toEqual([
       "reservedConcurrency: expected at least the 10 invocations that maxEpisodes and episodesPerInvocation ask for, " +

@@ -55,6 +55,9 @@ test("items expire, are encrypted with AWS's key, and can be restored", () => {
 });
 
 test("it outlives the stack and refuses its deletion", () => {
-  expect(attributes).toMatchObject({ DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" });
+  expect(attributes).toMatchObject({
+    DeletionPolicy: "RetainExceptOnCreate",
+    UpdateReplacePolicy: "Retain",
+  });
   expect(Properties).toMatchObject({ Replicas: [{ DeletionProtectionEnabled: true }] });
 });

@@ -25,6 +25,25 @@ export interface QueueOptions {
 
 export function createQueue({ client, queueUrl, deadLetterQueueUrl }: QueueOptions): Queue {
   return {
+    ...createMessages({ client, queueUrl }),
+    async sendDeadLetter({ body, attributes }) {
+      await client.send(
+        new SendMessageCommand({
+          QueueUrl: deadLetterQueueUrl,
+          MessageBody: body,
+          MessageAttributes: stringAttributes(attributes),
+        }),
+      );
+    },
+  };
+}
+
+/** What can be done with messages that are there, for those who write no dead letters and may not. */
+export function createMessages({
+  client,
+  queueUrl,
+}: Pick<QueueOptions, "client" | "queueUrl">): Pick<Queue, "defer" | "delete"> {
+  return {
     async defer(receipt, seconds) {
       await client.send(
         new ChangeMessageVisibilityCommand({
@@ -36,15 +55,6 @@ export function createQueue({ client, queueUrl, deadLetterQueueUrl }: QueueOptio
     },
     async delete(receipt) {
       await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }));
-    },
-    async sendDeadLetter({ body, attributes }) {
-      await client.send(
-        new SendMessageCommand({
-          QueueUrl: deadLetterQueueUrl,
-          MessageBody: body,
-          MessageAttributes: stringAttributes(attributes),
-        }),
-      );
     },
   };
 }
