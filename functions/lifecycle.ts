@@ -3,6 +3,7 @@ import type { Context } from "aws-lambda";
 import { createEngine } from "./adapters/engine/index.ts";
 import { createMessages, createQueueClient } from "./adapters/queue/client.ts";
 import { readDepth } from "./adapters/queue/depth.ts";
+import { createAbortStore } from "./adapters/table/aborts.ts";
 import { tableOptions } from "./adapters/table/client.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
@@ -29,6 +30,7 @@ const queues = createQueueClient();
 const table = tableOptions(environment.table);
 const store = createLifecycleStore({ ...table, snapshotTtlDays: environment.snapshotTtlDays });
 const rollouts = createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays });
+const aborts = createAbortStore(table);
 const invocations = createInvocationStore(table);
 const gates = createGateStore(table);
 const usage = createUsageStore(table);
@@ -64,6 +66,7 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
         random: Math.random,
         engine,
         rollouts,
+        aborts,
         invocations,
         index: store,
         fleets: sweptFleets(log),

@@ -5,6 +5,7 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda"
 import agent from "#agent";
 import { createChat, createEngine, installFetch } from "./adapters/engine/index.ts";
 import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
+import { createAbortStore } from "./adapters/table/aborts.ts";
 import { createAdmissionStore } from "./adapters/table/admission.ts";
 import { tableOptions } from "./adapters/table/client.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
@@ -36,6 +37,7 @@ const shared: Omit<Ports, "log" | "gate"> = {
   random: Math.random,
   engine: createEngine({ url: environment.engineUrl, clock, dispatcher }),
   rollouts: createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays }),
+  aborts: createAbortStore(table),
   invocations: createInvocationStore(table),
   admissions: createAdmissionStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   queue: createQueue({ client: createQueueClient(), ...environment }),

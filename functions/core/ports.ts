@@ -7,6 +7,7 @@ import type { Engine } from "./engine.ts";
 import type { Passage, Probe } from "./gate.ts";
 import type { EpisodeType } from "./protocol.ts";
 import type { Reason } from "./reasons.ts";
+import type { AbortStore } from "./rollout/give-back.ts";
 import type { RolloutItem } from "./rollout/rollout-item.ts";
 
 /** `moved` the write took place; otherwise the item that stands there instead. */
@@ -85,6 +86,7 @@ export interface Ports {
   readonly random: Random;
   readonly engine: Engine;
   readonly rollouts: RolloutStore;
+  readonly aborts: AbortStore;
   readonly invocations: InvocationStore;
   readonly admissions: AdmissionStore;
   readonly queue: Queue;
@@ -117,7 +119,10 @@ export interface Gate {
 }
 
 /** What it takes to settle an episode. */
-export type SettlePorts = Pick<Ports, "clock" | "random" | "log" | "engine" | "rollouts" | "gate" | "meter">;
+export type SettlePorts = Pick<
+  Ports,
+  "clock" | "random" | "log" | "engine" | "rollouts" | "aborts" | "gate" | "meter"
+>;
 export type SettleLimits = Pick<FleetLimits, "fleet" | "fleetId" | "maxAttempts">;
 
 /** Gives an agent its episode: the model's client, and the count of its calls. */

@@ -1,5 +1,6 @@
 /** Each example of `docs/state.md` is what the code writes, attribute by attribute. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAbortStore } from "../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../functions/adapters/table/admission.ts";
 import { fromAttributes, type Key } from "../../functions/adapters/table/client.ts";
 import { getAttributes } from "../../functions/adapters/table/conditional-put.ts";
@@ -91,6 +92,13 @@ describe("items of rollouts and fleets", () => {
     const shown = example("admission");
     await createAdmissionStore(options()).write("math", undefined, fleetAdmissionSchema.parse(shown));
     expect(await written({ pk: "FLEET#math", sk: "ADMISSION" })).toEqual(shown);
+  });
+
+  test("an abort", async () => {
+    const shown = example("abort");
+    const { sk, sent_at } = shown as unknown as { sk: string; sent_at: number };
+    await createAbortStore(options()).take("main", sk.slice("ABORT#".length), sent_at, 0);
+    expect(await written(shown)).toEqual(shown);
   });
 
   test("a fleet's usage of a day and in all", async () => {

@@ -9,6 +9,7 @@ import { createChat } from "../../functions/adapters/engine/chat.ts";
 import { createEngine } from "../../functions/adapters/engine/client.ts";
 import { FreshDispatcher } from "../../functions/adapters/engine/dispatcher.ts";
 import { createQueue, createQueueClient } from "../../functions/adapters/queue/client.ts";
+import { createAbortStore } from "../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../functions/adapters/table/admission.ts";
 import { createTableClient } from "../../functions/adapters/table/client.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
@@ -147,6 +148,7 @@ export class House extends FleetMessages {
         timeouts: options.timeouts ?? {},
       }),
       rollouts: createRolloutStore({ ...table, ttlDays: 1 }),
+      aborts: createAbortStore(table),
       invocations: createInvocationStore(table),
       admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
       queue: createQueue({ client: createQueueClient(), ...parts }),

@@ -8,6 +8,7 @@ import type { Engine } from "../engine.ts";
 import { describeError } from "../errors.ts";
 import type { Gate, InvocationStore, Log, Meter, Queue, RolloutStore, SettleLimits } from "../ports.ts";
 import type { PoolInformation } from "../protocol.ts";
+import { type AbortStore, giveBack, isHeld } from "../rollout/give-back.ts";
 import { isOpen, type RolloutItem } from "../rollout/rollout-item.ts";
 import { settleLeftover } from "../rollout/settle.ts";
 import { isAlive } from "../rollout/signs-of-life.ts";
@@ -40,6 +41,7 @@ export interface SweepPorts {
   readonly log: Log;
   readonly engine: Engine;
   readonly rollouts: RolloutStore;
+  readonly aborts: AbortStore;
   readonly invocations: InvocationStore;
   readonly index: OpenIndex;
   readonly fleets: ReadonlyMap<string, SweptFleet>;
@@ -59,8 +61,6 @@ export interface Swept {
 
 /** How many rollouts are settled at the same time: each may wait for the engine. */
 const AT_ONCE = 20;
-/** An episode of a living invocation that is idle for so long and in nobody's item was lost with a claim's answer. */
-const ORPHAN_IDLE_SECONDS = 60;
 
 export async function sweep(ports: SweepPorts, engineName: string, until: number): Promise<Swept> {
   const open = (await ports.index.openRollouts(engineName)).filter(({ fleet }) => ports.fleets.has(fleet));
@@ -130,7 +130,11 @@ function afterCrash({ history, state }: RolloutItem, random: Random): number {
   return crashes < 2 ? 0 : Math.round(random() * CRASH_SPREAD_SECONDS);
 }
 
-/** An episode is an orphan when no open rollout names its attempt, and its invocation is dead or it lies idle. */
+/**
+ * An episode is an orphan when its invocation is dead and no open rollout names its attempt. A living invocation may hold
+ * one that the index does not show yet, and that idles because the model is slow: what it has really lost, such as a
+ * grant whose answer never came, the engine takes back after the discard timeout.
+ */
 async function giveBackOrphans(
   ports: SweepPorts,
   engineName: string,
@@ -147,10 +151,9 @@ async function giveBackOrphans(
   // Read after the pool: whatever was claimed and stored by then is in the index or will be within seconds.
   const open = await ports.index.openRollouts(engineName);
   const outcomes = await inParallel(ours, async ({ episode, details, uuid }) => {
-    const idle = Number.parseFloat(details.time_since_last_activity) >= ORPHAN_IDLE_SECONDS;
-    if (!idle && (await isAlive(ports, uuid.invocation, ports.clock.now()))) return false;
+    if (await isAlive(ports, uuid.invocation, ports.clock.now())) return false;
     if (await isRemembered(ports, open, uuid)) return false;
-    return await giveBack(ports, details.client_uuid, episode);
+    return await giveBackOrphan(ports, details.client_uuid, episode);
   });
   return outcomes.filter((given) => given).length;
 }
@@ -167,12 +170,13 @@ async function isRemembered(
   return items.some((item) => item?.attempt?.id === uuid.attempt);
 }
 
-async function giveBack(ports: SweepPorts, clientUuid: string, episode: string): Promise<boolean> {
+async function giveBackOrphan(ports: SweepPorts, clientUuid: string, episode: string): Promise<boolean> {
   try {
     // The pool has just shown that this attempt holds it; look again, since some time has passed.
-    const holder = (await ports.engine.pool()).running_episode_details?.[episode]?.client_uuid;
-    if (holder !== clientUuid) return false;
-    await ports.engine.abort(clientUuid, episode, { timeoutMs: 10_000 });
+    const askedAt = ports.clock.now();
+    const pool = await ports.engine.pool();
+    const held = { clientUuid, episode };
+    if (!isHeld(held, pool) || !(await giveBack(ports, held, { pool, askedAt }))) return false;
     ports.log("warn", "orphaned episode given back", { episode, client: clientUuid });
     return true;
   } catch (error) {

@@ -9,6 +9,7 @@ import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import type { ClaimAnswer, ThrottlePolicy } from "../protocol.ts";
 import { type ClaimOutcome, claimEpisode, type Granted } from "./claim.ts";
 import { evalName } from "./eval-name.ts";
+import { giveBack } from "./give-back.ts";
 import type { Rollout } from "./message.ts";
 import { standing, transition } from "./persist.ts";
 import type { Attempt, RolloutItem } from "./rollout-item.ts";
@@ -47,7 +48,7 @@ export async function claimFor(
   if (claim.kind === "waited-out" && claim.because === "stopped") return { ...claim, because: "throttled" };
   if (claim.kind !== "granted" || !tooLate) return claim;
   // The answer took so long that the agent could only fail.
-  await giveBack(uuid, claim.grant.episode_uuid, ports);
+  await giveBackGrant(uuid, claim.grant.episode_uuid, ports);
   return { kind: "waited-out", because: "no-time", status: "", detail: "" };
 }
 
@@ -121,18 +122,24 @@ export async function openAttempt(
     const moved = await transition(ports, left, next);
     const found = standing(moved, left ?? { ...next, stamp: "" });
     if (found.attempt?.id !== attempt.id)
-      await giveBack(clientUuid(limits.fleetId, attempt.id), attempt.episode, ports);
+      await giveBackGrant(clientUuid(limits.fleetId, attempt.id), attempt.episode, ports);
     return found;
   } catch (error) {
-    await giveBack(clientUuid(limits.fleetId, attempt.id), attempt.episode, ports);
+    await giveBackGrant(clientUuid(limits.fleetId, attempt.id), attempt.episode, ports);
     throw error;
   }
 }
 
-/** Aborts an episode that was claimed a moment ago and is not in the table. If that fails, the sweep finds it. */
-async function giveBack(uuid: string, episode: string, ports: Ports): Promise<void> {
+/**
+ * Gives an episode back that was claimed a moment ago and is not in the table. The grant may have come late, and the
+ * episode may be somebody else's by now: look first. If that fails, the sweep finds it.
+ */
+async function giveBackGrant(uuid: string, episode: string, ports: Ports): Promise<void> {
   try {
-    await ports.engine.abort(uuid, episode, { timeoutMs: 10_000 });
+    const askedAt = ports.clock.now();
+    const pool = await ports.engine.pool();
+    const done = await giveBack(ports, { clientUuid: uuid, episode }, { pool, askedAt });
+    if (!done) ports.log("warn", "episode is left to the engine's discard", { episode });
   } catch (error) {
     ports.log("warn", "episode could not be given back", { episode, error: describeError(error) });
   }

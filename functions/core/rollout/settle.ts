@@ -4,6 +4,7 @@ import { EngineError } from "../errors.ts";
 import type { SettleLimits, SettlePorts } from "../ports.ts";
 import type { Reason } from "../reasons.ts";
 import { close, isSameAttempt, type Settled } from "./close.ts";
+import { giveBack } from "./give-back.ts";
 import { lookFor } from "./look.ts";
 import { standing, transition } from "./persist.ts";
 import { report } from "./report.ts";
@@ -79,10 +80,13 @@ export async function settleWithoutResult(
   const { attempt } = fenced;
   const names = { clientUuid: clientUuid(limits.fleetId, attempt.id), taskId: item.task_id };
   try {
-    const sight = lookFor(attempt, names, await ports.engine.pool(), ports.clock.now());
+    const askedAt = ports.clock.now();
+    const pool = await ports.engine.pool();
+    const sight = lookFor(attempt, names, pool, ports.clock.now());
     if (sight === "ended" && attempt.result) return await close(ports, limits, fenced, "ended");
-    if (sight === "ours")
-      await ports.engine.abort(names.clientUuid, attempt.episode, { timeoutMs: ABORT_PATIENCE_MS });
+    const held = { clientUuid: names.clientUuid, episode: attempt.episode };
+    if (sight === "ours" && !(await giveBack(ports, held, { pool, askedAt })))
+      return { item: fenced, settled: false };
     return await close(ports, limits, fenced, sight === "past" ? pastReason(reason) : reason, detail);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
@@ -93,9 +97,6 @@ export async function settleWithoutResult(
     return { item: standing(moved, fenced), settled: false };
   }
 }
-
-/** An abort may wait minutes for the trainer; when it is not answered by then, the next look tells what came of it. */
-const ABORT_PATIENCE_MS = 10_000;
 
 /** Whatever an agent did in an engine that has left the batch is not the rollout's fault. */
 function pastReason(reason: Reason): Reason {
@@ -127,5 +128,5 @@ export async function settleLeftover(
   return await settleWithoutResult(ports, limits, item, reason, detail);
 }
 
-/** Longer than a look and an abort take: of two aborts the second might hit whoever has claimed the episode since. */
+/** Longer than a look and the patience with an abort take: two who look at the same time settle nothing sooner. */
 const SETTLING_MS = 20_000;

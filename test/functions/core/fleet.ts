@@ -4,6 +4,7 @@ import { FreshDispatcher } from "../../../functions/adapters/engine/dispatcher.t
 import { createChat, createEngine } from "../../../functions/adapters/engine/index.ts";
 import { createQueue } from "../../../functions/adapters/queue/client.ts";
 import { readDepth } from "../../../functions/adapters/queue/depth.ts";
+import { createAbortStore } from "../../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../../functions/adapters/table/admission.ts";
 import { createInvocationStore } from "../../../functions/adapters/table/invocations.ts";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
@@ -82,6 +83,7 @@ export async function startFleet() {
     random: Math.random,
     engine: createEngine({ url: standIn.url, clock, dispatcher }),
     rollouts,
+    aborts: createAbortStore(table),
     invocations,
     admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
     queue,

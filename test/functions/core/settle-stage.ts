@@ -1,10 +1,11 @@
 /** An open rollout in a real table, and an engine that answers as scripted: what settling needs. */
 import { afterAll, beforeAll, vi } from "vitest";
+import { createAbortStore } from "../../../functions/adapters/table/aborts.ts";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
 import type { RolloutStore, SettlePorts } from "../../../functions/core/ports.ts";
 import type { Reason } from "../../../functions/core/reasons.ts";
 import type { OpenRolloutItem, RolloutItem } from "../../../functions/core/rollout/rollout-item.ts";
-import { createTables, startTableServer } from "../../../local/servers/table-server.ts";
+import { createTables, startTableServer, type TableServer } from "../../../local/servers/table-server.ts";
 import { stateTable } from "../adapters/table/servers.ts";
 import { anOpenItem, NOW } from "./items.ts";
 import { type Script, scriptedEngine } from "./scripted-engine.ts";
@@ -17,11 +18,13 @@ export const stored = { result, result_at: NOW };
 /** Call once at the top of a test file. */
 export function settleStage() {
   let rollouts: RolloutStore | undefined;
+  let tables: TableServer | undefined;
   let close: (() => Promise<void>) | undefined;
   beforeAll(async () => {
     const server = await startTableServer();
     close = () => server.close();
     await createTables(server, [stateTable]);
+    tables = server;
     rollouts = createRolloutStore({ client: server.client, table: "state", ttlDays: 1 });
   });
   afterAll(() => close?.());
@@ -32,10 +35,14 @@ export function settleStage() {
     attempt: Partial<OpenRolloutItem["attempt"]> = {},
     facts: { tripped?: boolean; item?: Partial<RolloutItem> } = {},
   ) => {
-    if (!rollouts) throw new Error("expected a table; set the stage in tests only");
+    if (!rollouts || !tables) throw new Error("expected a table; set the stage in tests only");
     const table = rollouts;
     const played = await scriptedEngine(script);
     serial += 1;
+    // The attempts of all stages have the same id, and each may be aborted.
+    const abortTable = `aborts-${serial}`;
+    await createTables(tables, [{ ...stateTable, name: abortTable }]);
+    const aborts = createAbortStore({ client: tables.client, table: abortTable });
     const item = anOpenItem({ key: `message/${serial}`, ...facts.item }, attempt);
     await table.move(undefined, item);
     const noted: Reason[] = [];
@@ -58,6 +65,7 @@ export function settleStage() {
       random,
       log,
       rollouts: table,
+      aborts,
       gate,
       meter,
     };

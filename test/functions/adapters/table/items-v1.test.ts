@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAbortStore } from "../../../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../../../functions/adapters/table/admission.ts";
 import { type Key, toAttributes } from "../../../../functions/adapters/table/client.ts";
 import { createEngineStateStore, setDesired } from "../../../../functions/adapters/table/engine-state.ts";
@@ -27,6 +28,10 @@ type Item = Key & Record<string, unknown>;
 
 const file = readFileSync(new URL("../../../data/items-v1.json", import.meta.url), "utf8");
 const items: Item[] = JSON.parse(file);
+/** Kinds of items that came after the first release. */
+const added: Item[] = JSON.parse(
+  readFileSync(new URL("../../../data/items-added.json", import.meta.url), "utf8"),
+);
 const rollouts = items.filter(({ sk }) => sk === "ROLLOUT");
 
 let server: TableServer;
@@ -34,7 +39,7 @@ const options = () => ({ client: server.client, table: stateTable.name, ttlDays:
 beforeAll(async () => {
   server = await startTableServer();
   await createTables(server, [stateTable]);
-  for (const item of items)
+  for (const item of [...items, ...added])
     await server.client.send(new PutItemCommand({ TableName: stateTable.name, Item: toAttributes(item) }));
 });
 afterAll(() => server.close());
@@ -67,9 +72,9 @@ describe("the frozen items", () => {
   });
 
   test("cover every item of the table, and every state of a rollout", () => {
-    const shape = (sk: string) => sk.replace(/^(SNAPSHOT|USAGE)#[^T].*/, "$1#");
+    const shape = (sk: string) => sk.replace(/^(SNAPSHOT|USAGE|ABORT)#[^T].*/, "$1#");
     const inPage = tableAfter("## Items").map(([, , sk = ""]) => shape(sk.replaceAll("`", "")));
-    expect(new Set(items.map(({ sk }) => shape(sk)))).toEqual(new Set(inPage));
+    expect(new Set([...items, ...added].map(({ sk }) => shape(sk)))).toEqual(new Set(inPage));
     expect(new Set(rollouts.map(({ state }) => state))).toEqual(new Set(rolloutStates));
   });
 });
@@ -143,6 +148,15 @@ describe("items of fleets", () => {
     expect(read).toEqual(bare(frozen("FLEET#math", "ADMISSION"), "v"));
     if (!read) throw new Error("expected admissions");
     expect(await store.write("math", read, { ...read, version: read.version + 1, stamp: "next" })).toBe(true);
+  });
+
+  test("an abort that may be under way, which the next one waits for", async () => {
+    const item = added.find(({ sk }) => sk.startsWith("ABORT#"));
+    const sentAt = Number(item?.["sent_at"]);
+    const attempt = item?.sk.slice("ABORT#".length) ?? "";
+    const store = createAbortStore(options());
+    expect(await store.take("main", attempt, sentAt + 2, sentAt)).toBe(false);
+    expect(await store.take("main", attempt, sentAt + 2, sentAt + 1)).toBe(true);
   });
 
   test.each(["2026-05-04", "TOTAL"])("the usage of %s, which is added to", async (period) => {

@@ -1,5 +1,6 @@
 /** What the lifecycle function works on: a real table, and an engine whose pool shows what a test says. */
 import { afterAll, beforeAll, vi } from "vitest";
+import { createAbortStore } from "../../../../functions/adapters/table/aborts.ts";
 import { createGateStore } from "../../../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../../../functions/adapters/table/invocations.ts";
 import { createLifecycleStore } from "../../../../functions/adapters/table/lifecycle.ts";
@@ -66,6 +67,7 @@ async function openWorld(table: { client: TableServer["client"]; table: string }
     log,
     engine,
     rollouts,
+    aborts: createAbortStore(table),
     invocations: createInvocationStore(table),
     index: store,
     fleets: new Map([[name, fleet]]),
