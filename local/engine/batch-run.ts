@@ -1,10 +1,11 @@
 /** The trainer's threads over one batch: they offer episodes, take outputs and model calls, and report the pool. */
 import type { ChatRequest } from "../../functions/core/agent.ts";
 import { Batch } from "./batch.ts";
-import type { ModelReply } from "./config.ts";
+import type { EngineConfig, ModelReply } from "./config.ts";
 import type { EngineState } from "./engine.ts";
 import type { EpisodeRecord } from "./episodes.ts";
 import type { Outcome, ReportedOutput } from "./ledger.ts";
+import { tokens } from "./model.ts";
 import { after, never, slept } from "./timing.ts";
 
 /** The thread that serves one episode. */
@@ -99,7 +100,7 @@ export class BatchRun {
     this.#noteCall(record, callIndex, request);
     const random = this.#engine.randomOf(record.uuid, callIndex);
     const context = { globalStep: this.#step, episodeUuid: record.uuid, callIndex, random };
-    const reply = this.#engine.model(request, context);
+    const reply = tooLong(config, request) ?? this.#engine.model(request, context);
     const seconds = reply.seconds ?? config.modelSeconds(random);
     return (await slept(clock, seconds, this.#over.signal)) ? reply : never();
   }
@@ -149,6 +150,13 @@ export class BatchRun {
     while (await slept(this.#engine.clock, this.#engine.config.reportSeconds, this.#over.signal))
       this.report();
   }
+}
+
+/** @throws Error, a 500, in an older engine */
+function tooLong({ contextTokens, chatRoute }: EngineConfig, request: ChatRequest): ModelReply | undefined {
+  if (contextTokens === undefined || tokens(request.messages) <= contextTokens) return undefined;
+  if (chatRoute === "older") throw new Error(`the prompt is longer than ${contextTokens} tokens`);
+  return { message: { role: "assistant", content: "" }, finishReason: "length" };
 }
 
 /** The order is the real trainer's: an episode without a call is dropped before its reward is looked at. */

@@ -2,10 +2,12 @@
 import {
   anything,
   bool,
+  type Check,
   type Checked,
   dict,
   float,
   floats,
+  floatsOrObject,
   int,
   model,
   nullable,
@@ -32,25 +34,31 @@ export const claimBody = model({
 });
 export type ClaimBody = Checked<typeof claimBody>;
 
-const outputBody = model({
-  reward: optional(nullable(floats), () => null),
-  is_success: optional(nullable(bool), () => null),
-  metadata: optional(dict(anything), () => ({})),
-  log_metrics: optional(dict(floats), () => ({})),
-});
+type Metric = number | number[] | Record<string, unknown>;
 
 /** Of `end_episode` and `abort_episode`. */
-export const endBody = model({
-  client_uuid: required(text),
-  episode_uuid: required(text),
-  workflow_output: required(outputBody),
-  task_id: required(text),
-  declare_client_active: optional(bool, () => true),
-});
-export type EndBody = Checked<typeof endBody>;
+function endBodyWith(metric: Check<Metric>) {
+  const output = model({
+    reward: optional(nullable(floats), () => null),
+    is_success: optional(nullable(bool), () => null),
+    metadata: optional(dict(anything), () => ({})),
+    log_metrics: optional(dict(metric), () => ({})),
+  });
+  return model({
+    client_uuid: required(text),
+    episode_uuid: required(text),
+    workflow_output: required(output),
+    task_id: required(text),
+    declare_client_active: optional(bool, () => true),
+  });
+}
+/** Objects among the metrics are taken since January 2026. */
+export const endBodies = { newer: endBodyWith(floatsOrObject), older: endBodyWith(floats) };
+export type EndBody = Checked<typeof endBodies.newer>;
 
 export const canContinueBody = model({ client_uuid: required(text), episode_uuid: required(text) });
 export const agreeBody = model({ client_uuid: required(text) });
+export const verboseLogBody = model({ tag: optional(text, () => ""), message: required(text) });
 export const configBody = model({ yaml_as_string: required(text) });
 
 /** The trainer's own calls. */

@@ -50,6 +50,7 @@ function takeFromLine(engine: EngineState, body: ClaimBody): EpisodeRecord | str
     discardSeconds: body.discard_episode_timeout,
     taskId: body.throttle_policy?.current_task_id ?? "",
   } as const;
+  engine.clients.touch(claimant.clientUuid, engine.clock.now());
   const record = engine.episodes.claim(claimant, engine.clock.now());
   if (record === undefined) return "No available episodes to claim. Try again (maybe 1 minute) later.";
   if (record === "gone") return "No available episodes to claim. Try again (maybe 2 minutes) later.";
@@ -85,13 +86,15 @@ export async function endEpisode(engine: EngineState, body: EndBody): Promise<An
   return ok({ success: true });
 }
 
-/** Resolves to whether the trainer got the output. */
+/** Resolves to whether the trainer got the output. Whoever has ended one counts as active, unless told otherwise. */
 async function settleEnd(engine: EngineState, body: EndBody): Promise<boolean> {
   const record = endable(engine, body);
-  if (body.declare_client_active) engine.clients.declareActive(body.client_uuid);
-  if (record.type === "train") return deliver(engine, record, body.task_id, body.workflow_output);
-  await giveBack(engine, record);
-  return false;
+  const isTrain = record.type === "train";
+  const delivered = isTrain && (await deliver(engine, record, body.task_id, body.workflow_output));
+  if (!isTrain) await giveBack(engine, record);
+  if (body.declare_client_active && engine.isRolling)
+    engine.clients.declareActive(body.client_uuid, engine.clock.now());
+  return delivered;
 }
 
 function endable(engine: EngineState, body: EndBody): EpisodeRecord {
@@ -119,7 +122,6 @@ function notClaimed(uuid: string): string {
 /** Anybody may abort anything, and hears success. */
 export async function abortEpisode(engine: EngineState, body: EndBody): Promise<Answer> {
   const record = engine.isRolling ? engine.episodes.get(body.episode_uuid) : undefined;
-  if (body.declare_client_active) engine.clients.declareActive(body.client_uuid);
   const holder = record?.clientUuid ?? "";
   const effect = record === undefined ? "none" : await giveBack(engine, record);
   engine.ledger.add({

@@ -1,8 +1,9 @@
-/** `POST /v1/chat/completions`, in both published versions. Both let refused calls reach the model. */
+/** The routes to the model, in both published versions. Both let refused calls reach it. */
 import type { ChatMessage, ChatRequest } from "../../functions/core/agent.ts";
 import { type Answer, ok, Refusal } from "./answers.ts";
-import { type Completion, completionOf, eventsOf } from "./completion.ts";
+import { type Completion, completionOf } from "./completion.ts";
 import type { ModelReply } from "./config.ts";
+import { type DialectName, dialects } from "./dialects.ts";
 import type { EngineState } from "./engine.ts";
 import { episodeOfKey, KeyFault } from "./key.ts";
 import { parseJson } from "./python.ts";
@@ -23,7 +24,9 @@ export async function chat(
   engine: EngineState,
   authorization: string | undefined,
   body: string,
+  spoken: DialectName = "chat/completions",
 ): Promise<Answer> {
+  const dialect = dialects[spoken];
   const isNewer = engine.config.chatRoute === "newer";
   let episodeUuid: string;
   try {
@@ -35,7 +38,7 @@ export async function chat(
     return ok({ status_code: 401, detail: error.message, headers: null });
   }
   const asked = parseJson(body);
-  const request = requestOf(asked, isNewer);
+  const request = requestOf(isObject(asked) ? dialect.request(asked) : asked, isNewer);
   const reply = send(engine, episodeUuid, request);
   const completion = answerOf(engine, episodeUuid, reply).then((model) => {
     const { config, clock } = engine;
@@ -43,10 +46,12 @@ export async function chat(
     engine.latestCall = { input: asked, output: answer };
     return answer;
   });
-  if (!isStreamed(asked)) return ok(await completion);
-  const shape = { model: String(request["model"] ?? "unknown_model"), countsTokens: isNewer };
-  if (isNewer) return { status: 200, events: keptAlive(engine, completion, shape) };
-  return { status: 200, events: readily(eventsOf(await completion, shape)) };
+  const id = engine.newUuid().replaceAll("-", "").slice(0, 24);
+  const named = { model: String(request["model"] ?? "unknown_model"), countsTokens: isNewer, id };
+  if (!isStreamed(asked)) return ok(dialect.answer(await completion, named));
+  const words = (whole: Completion) => dialect.events(whole, named);
+  if (isNewer) return { status: 200, events: keptAlive(engine, completion, words) };
+  return { status: 200, events: readily(words(await completion)) };
 }
 
 function isStreamed(asked: unknown): boolean {
@@ -72,6 +77,7 @@ function send(engine: EngineState, episodeUuid: string, request: ChatRequest): P
   if (record === undefined) throw new Refusal(404, `Episode ${episodeUuid} not found.`);
   record.activeAt = engine.clock.now();
   record.llmCalls += 1;
+  engine.clients.touch(record.clientUuid, engine.clock.now());
   return record.runner.run.callModel(record, request);
 }
 
@@ -102,16 +108,11 @@ function expectClaimed(engine: EngineState, uuid: string): void {
   throw new Refusal(404, `${named} is not claimed, cannot accept new requests.`);
 }
 
-interface Shape {
-  readonly model: string;
-  readonly countsTokens: boolean;
-}
-
 /** Answers 200 before it knows: a refusal comes as a broken connection. */
 async function* keptAlive(
   engine: EngineState,
   completion: Promise<Completion>,
-  shape: Shape,
+  words: (completion: Completion) => Iterable<string>,
 ): AsyncGenerator<string> {
   // Nobody may be listening when it fails.
   completion.catch(() => undefined);
@@ -121,7 +122,7 @@ async function* keptAlive(
     yield ": keepalive\n\n";
     answer = await within(engine.clock, KEEPALIVE, completion, engine.closed);
   }
-  yield* eventsOf(answer, shape);
+  yield* words(answer);
 }
 
 async function* readily(events: Iterable<string>): AsyncGenerator<string> {

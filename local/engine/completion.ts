@@ -13,7 +13,7 @@ export function completionOf(reply: ModelReply, id: string, modelName: string, n
     id: `chatcmpl-${id}`,
     choices: [
       {
-        finish_reason: calls.length > 0 ? "tool_calls" : "stop",
+        finish_reason: reply.finishReason ?? (calls.length > 0 ? "tool_calls" : "stop"),
         index: 0,
         logprobs: null,
         message: {

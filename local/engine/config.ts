@@ -51,6 +51,8 @@ export interface EngineConfig {
   /** Of the model route, see the protocol's "Model calls"; by default that of `engineVersion`. */
   readonly chatRoute: EngineVersion;
   readonly modelName: string;
+  /** A longer prompt gets an ordinary answer with finish reason `length` (newer), or a 500 (older); by default never. */
+  readonly contextTokens: number | undefined;
   /**
    * Whether the process that launched the trainer lives: it posts OFFLINE with step 0 whenever the trainer is gone, for
    * whatever reason. Without it the status stays as it was.
@@ -94,6 +96,7 @@ export const defaultConfig: EngineConfig = {
   startRolling: true,
   chatRoute: "newer",
   modelName: "stand-in",
+  contextTokens: undefined,
   launcher: true,
   launcherSeconds: 1,
   unacknowledgedSeconds: 300,
@@ -122,6 +125,8 @@ export interface ModelReply {
   readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
   /** How long this call takes, in place of `modelSeconds`. */
   readonly seconds?: number;
+  /** Default: `tool_calls` or `stop`. */
+  readonly finishReason?: "length";
 }
 /** The model under training. */
 export type EngineModel = (request: ChatRequest, context: ModelCallContext) => ModelReply;

@@ -8,7 +8,7 @@ import { Episodes } from "./episodes.ts";
 import { Ledger } from "./ledger.ts";
 import { settleAsDiscarded } from "./settle.ts";
 import { after, Gate, slept } from "./timing.ts";
-import { configFault, targetsOf, totalStepsOf } from "./train-config.ts";
+import { configFault, experimentDirOf, targetsOf, totalStepsOf } from "./train-config.ts";
 import { Trainer } from "./trainer.ts";
 
 export interface EngineParts {
@@ -37,6 +37,12 @@ export class EngineState {
   bootingSince: number | null = null;
   pool: PoolReport = emptyReport;
   trainConfig: string | undefined;
+  /** Names of the files of the trainer's code that a client synced; undefined before. */
+  trainCode: readonly string[] | undefined;
+  /** Null before the first start. */
+  experimentDir: string | null = null;
+  /** What newer engines' terminal shows. */
+  lines: { timestamp: number; tag: string; message: string }[] = [];
   latestCall: { input: unknown; output: unknown } | undefined;
   /** The port that the engine believes it has. */
   port = 0;
@@ -91,6 +97,7 @@ export class EngineState {
     this.bootingSince = this.clock.now();
     const error = configFault(this.trainConfig);
     if (error !== undefined) return { success: false, error };
+    this.experimentDir = experimentDirOf(this.trainConfig);
     const trainer = new Trainer(this, 1000 + this.ledger.entries.length);
     this.trainers.push(trainer);
     this.ledger.add({ kind: "start", pid: trainer.pid });
@@ -141,7 +148,7 @@ export class EngineState {
     return totalStepsOf(this.trainConfig ?? "") ?? this.config.totalSteps;
   }
   agreement(): Agreement {
-    return this.clients.agreement();
+    return this.clients.agreement(this.clock.now());
   }
 
   /** The same for the same call, in whatever order the calls come. */

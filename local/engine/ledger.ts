@@ -13,7 +13,7 @@ export interface ReportedOutput {
   readonly reward: number | number[] | null;
   readonly is_success: boolean | null;
   readonly metadata: Record<string, unknown>;
-  readonly log_metrics: Record<string, number | number[]>;
+  readonly log_metrics: Record<string, number | number[] | Record<string, unknown>>;
 }
 
 export type LedgerEvent =

@@ -127,7 +127,8 @@ function usageOf(request: ChatRequest, message: ChatMessage): Usage {
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-function tokens(messages: readonly ChatMessage[]): number {
+/** Of a prompt. */
+export function tokens(messages: readonly ChatMessage[]): number {
   const length = messages.reduce(
     (sum, { content, tool_calls }) => sum + JSON.stringify([content, tool_calls]).length,
     0,

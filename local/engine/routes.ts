@@ -6,28 +6,34 @@ import {
   canContinueBody,
   claimBody,
   configBody,
-  endBody,
+  type EndBody,
+  endBodies,
   isClaimedBody,
   statusBody,
+  verboseLogBody,
 } from "./bodies.ts";
 import { abortEpisode, canContinue, claimEpisode, endEpisode } from "./calls.ts";
 import { chat } from "./chat.ts";
 import type { EngineState } from "./engine.ts";
+import { agreeSyncWeight, experimentDir, pushVerboseLog, syncTrainCode, verboseLogs } from "./newer-calls.ts";
 import { readBody } from "./request-body.ts";
 import { anything, type Check, type Checked } from "./validation.ts";
 import { bufferView, poolView, statusView, takeReport, unreadablePool } from "./views.ts";
 
 export interface Request {
   readonly body: string;
+  readonly bytes: Buffer;
   readonly contentType: string | undefined;
   readonly authorization: string | undefined;
+  /** The header `x-api-key`. */
+  readonly apiKey: string | undefined;
 }
 export type Handler = (engine: EngineState, request: Request) => Answer | Promise<Answer>;
 
 const posts: Readonly<Record<string, Handler>> = {
   "/claim_episode": reads(claimBody, claimEpisode),
-  "/end_episode": reads(endBody, endEpisode),
-  "/abort_episode": reads(endBody, abortEpisode),
+  "/end_episode": readsEnd(endEpisode),
+  "/abort_episode": readsEnd(abortEpisode),
   "/can_continue_episode": reads(canContinueBody, (engine, body) => canContinue(engine, body.episode_uuid)),
   "/get_episode_buffer": (engine) => (engine.poolIsUnreadable() ? internalError : ok(bufferView(engine))),
   "/v1/chat/completions": (engine, { authorization, body }) => chat(engine, authorization, body),
@@ -35,13 +41,29 @@ const posts: Readonly<Record<string, Handler>> = {
   "/sync_train_config": reads(configBody, syncTrainConfig),
   "/start_engine": startEngine,
   "/stop_engine": stopEngine,
-  "/agree_sync_weight": reads(agreeBody, agreeSyncWeight),
   "/update_engine_status": reads(statusBody, updateStatus),
   "/update_current_batch_rollout_pool_information": reads(anything, (engine, body) => {
     takeReport(engine, body);
     return success();
   }),
   "/is_episode_claimed": reads(isClaimedBody, isClaimed),
+};
+
+/** Of newer engines only. */
+const newerPosts: Readonly<Record<string, Handler>> = {
+  "/agree_sync_weight": reads(agreeBody, agreeSyncWeight),
+  "/sync_train_code": (engine, { bytes }) => syncTrainCode(engine, bytes),
+  "/push_verbose_log": reads(verboseLogBody, pushVerboseLog),
+};
+const newerGets: Readonly<Record<string, Handler>> = {
+  "/get_server_experiment_dir": experimentDir,
+  "/get_verbose_logs": verboseLogs,
+};
+/** Of the newer model route only. */
+const newerModelPosts: Readonly<Record<string, Handler>> = {
+  "/v1/responses": (engine, { authorization, body }) => chat(engine, authorization, body, "responses"),
+  "/v1/messages": (engine, { authorization, apiKey, body }) =>
+    chat(engine, authorization ?? apiKey, body, "messages"),
 };
 
 const gets: Readonly<Record<string, Handler>> = {
@@ -52,8 +74,11 @@ const gets: Readonly<Record<string, Handler>> = {
 };
 
 /** @throws Refusal 404 for an unknown path, 405 for an unknown method */
-export function handlerOf(method: string, path: string): Handler {
-  const [get, post] = [own(gets, path), own(posts, path)];
+export function handlerOf({ isNewer, config }: EngineState, method: string, path: string): Handler {
+  const newer = { gets: isNewer ? newerGets : {}, posts: isNewer ? newerPosts : {} };
+  const model = config.chatRoute === "newer" ? newerModelPosts : {};
+  const get = own(gets, path) ?? own(newer.gets, path);
+  const post = own(posts, path) ?? own(newer.posts, path) ?? own(model, path);
   const handler = method === "GET" ? get : method === "POST" ? post : undefined;
   if (handler !== undefined) return handler;
   const isKnown = get !== undefined || post !== undefined;
@@ -70,6 +95,11 @@ function reads<C extends Check<unknown>>(
 ): Handler {
   const typed = check as Check<Checked<C>>;
   return (engine, { body, contentType }) => act(engine, readBody(typed, body, contentType));
+}
+
+function readsEnd(act: (engine: EngineState, body: EndBody) => Promise<Answer>): Handler {
+  return (engine, { body, contentType }) =>
+    act(engine, readBody<EndBody>(endBodies[engine.config.engineVersion], body, contentType));
 }
 
 function syncTrainConfig(engine: EngineState, body: Checked<typeof configBody>): Answer {
@@ -92,12 +122,6 @@ function startEngine(engine: EngineState): Answer {
 
 function stopEngine(engine: EngineState): Answer {
   engine.stop();
-  return success();
-}
-
-function agreeSyncWeight(engine: EngineState, body: Checked<typeof agreeBody>): Answer {
-  engine.clients.agree(body.client_uuid);
-  for (const trainer of engine.trainers) trainer.finishIfEnough();
   return success();
 }
 

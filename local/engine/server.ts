@@ -31,7 +31,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   app.server.keepAliveTimeoutBuffer = 0;
   app.server.requestTimeout = 0;
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   app.all("/*", (request, reply) => serve(parts, request, reply));
   return app;
 }
@@ -42,12 +42,13 @@ async function serve(parts: ServerParts, request: FastifyRequest, reply: Fastify
   const response = reply.raw;
   // A client that has gone away is none of the engine's business: uvicorn works on.
   response.on("error", () => undefined);
-  const body = typeof request.body === "string" ? request.body : "";
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const body = bytes.toString("utf8");
   const path = request.url.split("?")[0] ?? "";
   traffic.arrived += 1;
   const call = { method: request.method, path, body: parsed(body), at: engine.clock.now() };
   const fault = parts.faults(call);
-  const answer = await answerWith(parts, fault, () => answerOf(engine, request, path, body));
+  const answer = await answerWith(parts, fault, () => answerOf(engine, request, path, bytes));
   if (answer === "close") {
     traffic.answered += 1;
     response.destroy();
@@ -87,11 +88,23 @@ async function answerOf(
   engine: EngineState,
   request: FastifyRequest,
   path: string,
-  body: string,
+  bytes: Buffer,
 ): Promise<Answer> {
   const { "content-type": contentType, authorization } = request.headers;
+  const apiKey = request.headers["x-api-key"]?.toString();
+  const body = bytes.toString("utf8");
   try {
-    return await handlerOf(request.method, path)(engine, { body, contentType, authorization });
+    return await handlerOf(
+      engine,
+      request.method,
+      path,
+    )(engine, {
+      body,
+      bytes,
+      contentType,
+      authorization,
+      apiKey,
+    });
   } catch (error) {
     if (error instanceof Refusal) return { status: error.status, json: { detail: error.detail } };
     engine.ledger.add({ kind: "internal-error", path, error: String(error) });

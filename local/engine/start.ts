@@ -18,6 +18,8 @@ export interface EngineView extends Traffic {
   /** Episodes that are claimed now. */
   readonly open: number;
   readonly unclaimed: number;
+  /** Names of the files of the trainer's code, where a client synced one. */
+  readonly trainCode: readonly string[] | undefined;
   readonly episodes: ReturnType<typeof bufferView>["buffer"];
 }
 
@@ -70,8 +72,9 @@ export class EngineHandle {
   }
 
   inspect(): EngineView {
-    const { status, globalStep, trainers, episodes } = this.#engine;
+    const { status, globalStep, trainers, episodes, trainCode } = this.#engine;
     return {
+      trainCode,
       ...this.#traffic,
       status,
       globalStep,

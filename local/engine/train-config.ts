@@ -1,4 +1,4 @@
-/** The training config that a client syncs: YAML, of which the stand-in reads four settings and no more. */
+/** The training config that a client syncs: YAML, of which the stand-in reads a few settings and no more. */
 import type { BatchTargets } from "./batch.ts";
 import { collectionMethods } from "./config.ts";
 
@@ -40,8 +40,18 @@ export function totalStepsOf(yaml: string): number | undefined {
   return positive(scalarOf(yaml, "total_training_steps"));
 }
 
+/** Where the server puts what the training writes. */
+export function experimentDirOf(yaml: string): string {
+  return `saved_experiments/${scalarOf(yaml, "experiment_name") ?? "stand-in"}`;
+}
+
+/** `ajet.model.path`; null where the config names none. */
+export function modelPathOf(yaml: string): string | null {
+  return scalarOf(yaml, "path") ?? null;
+}
+
 function scalarOf(yaml: string, name: string): string | undefined {
-  return new RegExp(`^[ \\t]*${name}[ \\t]*:[ \\t]*["']?(\\w+)`, "m").exec(yaml)?.[1];
+  return new RegExp(`^[ \\t]*${name}[ \\t]*:[ \\t]*["']?([^\\s"'#]+)`, "m").exec(yaml)?.[1];
 }
 
 function positive(text: string | undefined): number | undefined {

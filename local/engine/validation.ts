@@ -104,6 +104,15 @@ export const floats: Check<number | number[]> = (value, loc, details) => {
   return many;
 };
 
+/** `float | list[float] | dict`. */
+export const floatsOrObject: Check<number | number[] | Record<string, unknown>> = (value, loc, details) => {
+  if (isObject(value)) return value;
+  const found = floats(value, loc, details);
+  if (found === unfit)
+    reject(details, "dict_type", [...loc, "dict"], "Input should be a valid dictionary", value);
+  return found;
+};
+
 export interface Field<T> {
   readonly check: Check<T>;
   /** Absent: the field is required. */

@@ -5,6 +5,7 @@ import { ownBaseUrl } from "./calls.ts";
 import type { EngineState } from "./engine.ts";
 import type { EpisodeRecord } from "./episodes.ts";
 import { oneDecimal } from "./python.ts";
+import { modelPathOf } from "./train-config.ts";
 
 export function statusView(engine: EngineState) {
   return {
@@ -41,6 +42,10 @@ export function poolView(engine: EngineState) {
   const now = engine.clock.now();
   return {
     ...engine.pool,
+    ...(engine.isNewer && {
+      training_model_path: modelPathOf(engine.trainConfig ?? ""),
+      swarm_client_instruction: { active_clients: engine.clients.view(now) },
+    }),
     completed_tasks_client_uuids: engine.episodes.finishedClients(),
     running_episode_details:
       claimed.length === 0

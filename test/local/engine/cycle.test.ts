@@ -150,7 +150,7 @@ describe("a batch is complete", () => {
   test("when any client agrees to a weight sync", async () => {
     const it = await begin({ collectionMethod: "rollout_until_any_client_agree_sync_weight" });
     expect(await runs(it, [["a", 1]])).toBe("ENGINE.ROLLING");
-    await it.wire.call("/agree_sync_weight", { client_uuid: "client-b" });
+    await it.wire.call("/agree_sync_weight", { client_uuid: "client-a" });
     expect(it.engine.inspect().status).toBe("ENGINE.ROLLING_POST");
   });
 
