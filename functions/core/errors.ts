@@ -76,6 +76,25 @@ export class ModelError extends SortieError {
   }
 }
 
+/**
+ * The table refuses a call and always will: repeating it is in vain. `item`: what was to be written cannot be stored (too
+ * large, out of range). `access`: the deployment does not let us, until somebody changes that.
+ */
+export class StoreRefusedError extends SortieError {
+  readonly code = "store-refused";
+  readonly fault: "item" | "access";
+
+  constructor(fault: "item" | "access", message: string, cause?: unknown) {
+    super(message, { cause });
+    this.fault = fault;
+  }
+}
+
+/** Whether it can never be written down, whoever tries. */
+export function isUnstorable(error: unknown): error is StoreRefusedError {
+  return error instanceof StoreRefusedError && error.fault === "item";
+}
+
 /** The environment or the settings are wrong: every fault at once, one a line. */
 export class SettingsError extends SortieError {
   readonly code = "settings";

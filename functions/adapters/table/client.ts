@@ -1,16 +1,18 @@
 /** The DynamoDB client, and what every item has in common. */
 import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
+import { namesRefusals } from "./refusals.ts";
 
 /**
  * Short limits and few tries: a write that fails is repeated by the domain, which knows how much time there is. SDK
- * retries of long calls would add up to the function's whole time.
+ * retries of long calls would add up to the function's whole time. Throws `StoreRefusedError` for a refusal that stays.
  */
 export function createTableClient({ maxAttempts = 3 } = {}): DynamoDBClient {
-  return new DynamoDBClient({
+  const client = new DynamoDBClient({
     maxAttempts,
     requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true },
   });
+  return namesRefusals(client);
 }
 
 export interface TableOptions {

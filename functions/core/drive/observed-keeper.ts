@@ -1,6 +1,6 @@
 /** Writes an engine's observed record: each write leaves the version before it and carries the tick's fencing token. */
 import type { Clock } from "../clock.ts";
-import { describeError } from "../errors.ts";
+import { describeError, isUnstorable } from "../errors.ts";
 import type { Log } from "../ports.ts";
 import type { EngineStateStore, Observed } from "./engine-state.ts";
 import type { HeldLease } from "./lease.ts";
@@ -45,6 +45,7 @@ export class ObservedKeeper {
       try {
         return await this.write(next);
       } catch (error) {
+        if (isUnstorable(error)) throw error;
         const facts = { error: describeError(error, 300) };
         this.#ports.log("warn", "what the engine answered could not be recorded yet", facts);
         await this.#ports.clock.sleep(pause);

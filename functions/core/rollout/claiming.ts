@@ -3,7 +3,7 @@ import type { AdmissionDesk, AdmissionTicket } from "../admission/admission-desk
 import { policyOf } from "../admission/throttle.ts";
 import { clientUuid } from "../client-uuid.ts";
 import type { Clock } from "../clock.ts";
-import { describeError } from "../errors.ts";
+import { describeError, InvalidMessageError, isUnstorable } from "../errors.ts";
 import type { Probe } from "../gate.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import type { ClaimAnswer, ThrottlePolicy } from "../protocol.ts";
@@ -94,7 +94,10 @@ async function findGrant(uuid: string, ports: Ports): Promise<ClaimAnswer | unde
   return { success: true, client_uuid: uuid, episode_uuid, openai_base_url, openai_api_key, fail_cause: "" };
 }
 
-/** Records the claimed episode. Whoever finds the rollout taken meanwhile gives the episode back. */
+/**
+ * Records the claimed episode. Whoever finds the rollout taken meanwhile gives the episode back.
+ * @throws InvalidMessageError where the table can never hold this rollout
+ */
 export async function openAttempt(
   rollout: Rollout,
   left: RolloutItem | undefined,
@@ -126,7 +129,8 @@ export async function openAttempt(
     return found;
   } catch (error) {
     await giveBackGrant(clientUuid(limits.fleetId, attempt.id), attempt.episode, ports);
-    throw error;
+    if (!isUnstorable(error)) throw error;
+    throw new InvalidMessageError(`the table cannot hold this rollout (${error.message})`, { cause: error });
   }
 }
 

@@ -3,6 +3,8 @@ import type { WorkflowOutput } from "../protocol.ts";
 
 /** An item holds 400 KB; the rest is for the rollout's history. */
 export const OUTPUT_BYTES = 300_000;
+/** The reward outlives the result, in the history; a list of numbers takes up to twice its JSON there. */
+export const REWARD_BYTES = 50_000;
 /** How many of the shortened names are told, and how much of each. */
 const MOST_NAMES = 20;
 const NAME_LENGTH = 100;
@@ -60,6 +62,11 @@ function bySize(entries: Record<string, unknown>): [string, number][] {
   return Object.entries(entries)
     .map(([name, value]): [string, number] => [name, jsonBytes(value)])
     .sort(([, a], [, b]) => b - a);
+}
+
+/** Bytes of a reward as JSON; a list has no other bound. */
+export function rewardBytes(reward: WorkflowOutput["reward"]): number {
+  return jsonBytes(reward);
 }
 
 function jsonBytes(value: unknown): number {

@@ -1,5 +1,5 @@
 /** Writing a transition down, however the table feels. */
-import { describeError } from "../errors.ts";
+import { describeError, isUnstorable, StoreRefusedError } from "../errors.ts";
 import type { Moved, Ports } from "../ports.ts";
 import type { RolloutItem } from "./rollout-item.ts";
 import type { NextItem } from "./transitions.ts";
@@ -11,7 +11,9 @@ const PATIENCE_MS = 31_000;
 /**
  * Writes `next` if the item that was left still stands. A write is repeated while the table throttles or does not
  * answer, for half a minute or until `until` (unix ms); one that took place although its answer was lost is recognised
- * by its stamp.
+ * by its stamp. What the table can never store is not tried again, and a permission that is missing is waited for no longer
+ * than half a minute.
+ * @throws StoreRefusedError and what the store throws
  */
 export async function transition(
   ports: Pick<Ports, "clock" | "log" | "random" | "rollouts">,
@@ -21,11 +23,14 @@ export async function transition(
 ): Promise<Moved> {
   const stamp = `${ports.clock.now().toString(36)}-${ports.random().toString(36).slice(2, 14)}`;
   const item = { ...next, stamp };
-  const until = Math.max(options.until ?? 0, ports.clock.now() + PATIENCE_MS);
+  const patient = ports.clock.now() + PATIENCE_MS;
+  const latest = Math.max(options.until ?? 0, patient);
   for (let tries = 0; ; tries += 1) {
     try {
       return await ports.rollouts.move(left, item);
     } catch (error) {
+      if (isUnstorable(error)) throw error;
+      const until = error instanceof StoreRefusedError ? patient : latest;
       const pause = PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)] ?? 0;
       if (ports.clock.now() + pause > until) throw error;
       ports.log("warn", "table write failed, trying again", { error: describeError(error, 300) });

@@ -1,7 +1,7 @@
-/** The story of one rollout: record → rollout → claim → agent → result → end → record. Read `runRollout` first. */
+/** The story of one rollout: record → rollout → claim → agent → result → end → record. Read `runDecoded` first. */
 import type { AdmissionDesk } from "../admission/admission-desk.ts";
 import { attemptId, clientUuid } from "../client-uuid.ts";
-import { InvalidMessageError } from "../errors.ts";
+import { InvalidMessageError, isUnstorable } from "../errors.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import type { ClaimAnswer } from "../protocol.ts";
 import { bury } from "./bury.ts";
@@ -42,8 +42,21 @@ export async function runRollout(
   ports: Ports,
   limits: FleetLimits,
 ): Promise<Disposition> {
-  const rollout = await decodeOrBury(record, ports, limits);
-  if (!rollout) return DONE;
+  try {
+    return await runDecoded(decodeMessage(record.body, record.messageId), record, invocation, ports, limits);
+  } catch (error) {
+    if (!(error instanceof InvalidMessageError)) throw error;
+    return await buryMessage(record, error, ports, limits);
+  }
+}
+
+async function runDecoded(
+  rollout: Rollout,
+  record: QueueRecord,
+  invocation: RunningInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<Disposition> {
   const left = await settledSoFar(rollout, invocation, ports, limits);
   if (left && (isFinal(left) || isOpen(left) || isSentAgain(left)))
     return await conclude(left, record, ports, limits);
@@ -66,20 +79,16 @@ export async function runRollout(
 }
 
 /** A message that is no rollout goes to the dead letters at once. */
-async function decodeOrBury(
+async function buryMessage(
   record: QueueRecord,
+  error: InvalidMessageError,
   ports: Ports,
   limits: FleetLimits,
-): Promise<Rollout | undefined> {
-  try {
-    return decodeMessage(record.body, record.messageId);
-  } catch (error) {
-    if (!(error instanceof InvalidMessageError)) throw error;
-    const facts = { reason: "invalid-message" as const, error: error.message, fleet: limits.fleet };
-    await ports.queue.sendDeadLetter(deadLetter(record, facts, ports.clock.now()));
-    ports.log("error", "message is no rollout", { message_id: record.messageId, error: error.message });
-    return undefined;
-  }
+): Promise<Disposition> {
+  const facts = { reason: "invalid-message" as const, error: error.message, fleet: limits.fleet };
+  await ports.queue.sendDeadLetter(deadLetter(record, facts, ports.clock.now()));
+  ports.log("error", "message is no rollout", { message_id: record.messageId, error: error.message });
+  return DONE;
 }
 
 /** What the table knows of the rollout, after settling what a dead attempt left open. */
@@ -152,13 +161,17 @@ async function settleAfterAgent(
   const { output, shortened } = fitOutput(end.output);
   if (shortened.length > 0)
     ports.log("warn", "result shortened to fit the table", { rollout: open.key, shortened });
-  const moved = await transition(ports, open, withResult(open, output, end, ports.clock.now()), {
-    until: invocation.endsAt - REPORT_MARGIN_MS,
-  });
-  const stored = standing(moved, open);
-  if (!moved.moved || !isOpen(stored)) return stored;
   const until = invocation.endsAt - REPORT_MARGIN_MS;
-  return (await settleWithResult(ports, limits, stored, { until, resumed: false })).item;
+  try {
+    const next = withResult(open, output, end, ports.clock.now());
+    const moved = await transition(ports, open, next, { until });
+    const stored = standing(moved, open);
+    if (!moved.moved || !isOpen(stored)) return stored;
+    return (await settleWithResult(ports, limits, stored, { until, resumed: false })).item;
+  } catch (error) {
+    if (!isUnstorable(error)) throw error;
+    return (await settleWithoutResult(ports, limits, open, "invalid-output", error.message)).item;
+  }
 }
 
 /** Kept free after the report: for the last write and the batch response. */

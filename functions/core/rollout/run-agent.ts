@@ -5,6 +5,7 @@ import { describeError, InvalidOutputError, ModelError } from "../errors.ts";
 import type { AgentRunner, Log } from "../ports.ts";
 import { type EpisodeType, type WorkflowOutput, workflowOutputSchema } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
+import { REWARD_BYTES, rewardBytes } from "./fit-output.ts";
 import { type Rollout, wellFormed } from "./message.ts";
 
 /** The reason of an episode's abort signal: why this attempt is over. */
@@ -134,6 +135,12 @@ export function checkOutput(value: unknown, type: EpisodeType, allowUnusual: boo
   if ([reward ?? 0].flat().some((number) => !Number.isFinite(Math.fround(number))))
     throw new InvalidOutputError(
       "expected a reward that a 32-bit float holds, found a larger one: the trainer would make it infinite",
+    );
+  const bytes = rewardBytes(reward);
+  if (Array.isArray(reward) && bytes > REWARD_BYTES)
+    throw new InvalidOutputError(
+      `expected a reward of at most ${REWARD_BYTES} bytes as JSON, found a list of ${reward.length} numbers, ${bytes} ` +
+        "bytes. Return fewer",
     );
   return workflowOutputSchema.parse(asJson(decoded.data));
 }

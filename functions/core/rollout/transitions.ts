@@ -5,6 +5,7 @@
 import { shorten } from "../errors.ts";
 import type { WorkflowOutput } from "../protocol.ts";
 import { type Reason, usesUpAnAttempt } from "../reasons.ts";
+import { REWARD_BYTES, rewardBytes } from "./fit-output.ts";
 import type { Rollout } from "./message.ts";
 import {
   type Attempt,
@@ -124,6 +125,8 @@ function past(
   end: { reason: Reason; now: number; detail?: string | undefined },
 ): PastAttempt {
   const counted = end.reason === "ended" || end.reason === "unknown";
+  // An earlier release took larger ones: without it, the end can be written down at all.
+  const keeps = counted && attempt.result && rewardBytes(attempt.result.reward) <= REWARD_BYTES;
   return {
     id: attempt.id,
     episode: attempt.episode,
@@ -131,7 +134,7 @@ function past(
     at: end.now,
     from: attempt.claimed_at,
     step: attempt.global_step,
-    ...(counted && attempt.result ? { reward: attempt.result.reward } : {}),
+    ...(keeps && attempt.result ? { reward: attempt.result.reward } : {}),
     ...(attempt.model_calls === undefined ? {} : { calls: attempt.model_calls }),
     ...(end.detail ? { detail: shorten(end.detail, DETAIL_LENGTH) } : {}),
   };

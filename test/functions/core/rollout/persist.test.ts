@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { StoreRefusedError } from "../../../../functions/core/errors.ts";
 import type { Moved } from "../../../../functions/core/ports.ts";
 import { standing, transition } from "../../../../functions/core/rollout/persist.ts";
 import type { RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
@@ -6,12 +7,12 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { anItem } from "../items.ts";
 
 /** A table that fails so often before it answers; the real one is tested with its adapter. */
-function tableThat(fails: number) {
+function tableThat(fails: number, error = new Error("throttled")) {
   const clock = new FakeClock(1000);
   const written: RolloutItem[] = [];
   const move = async (_left: RolloutItem | undefined, next: RolloutItem): Promise<Moved> => {
     written.push(next);
-    if (written.length <= fails) throw new Error("throttled");
+    if (written.length <= fails) throw error;
     return { moved: true, item: next };
   };
   const random = vi.fn(() => (random.mock.calls.length % 100) / 100);
@@ -51,4 +52,17 @@ test("… unless there is more time: then it goes on until that is over", async 
   const { ports, clock } = tableThat(100);
   await expect(transition(ports, undefined, anItem(), { until: 91_000 })).rejects.toThrow("throttled");
   expect(clock.now()).toBe(1000 + 30_500 + 3 * 15_000);
+});
+
+test("what can never be stored is written once", async () => {
+  const { ports, clock, written } = tableThat(100, new StoreRefusedError("item", "too large"));
+  await expect(transition(ports, undefined, anItem(), { until: 900_000 })).rejects.toThrow("too large");
+  expect(written).toHaveLength(1);
+  expect(clock.sleeps).toEqual([]);
+});
+
+test("a permission that is missing is waited for half a minute, however much time there is", async () => {
+  const { ports, clock } = tableThat(100, new StoreRefusedError("access", "denied"));
+  await expect(transition(ports, undefined, anItem(), { until: 900_000 })).rejects.toThrow("denied");
+  expect(clock.now() - 1000).toBe(30_500);
 });

@@ -278,6 +278,15 @@ describe("what an agent returns", () => {
     expect(check({}, "eval")).toEqual({ ...full, reward: null });
   });
 
+  test("has no reward that the rollout's item could not hold", () => {
+    const list = (count: number) => ({ reward: Array<number>(count).fill(1) });
+    expect(check(list(24_999), "eval")).toMatchObject(list(24_999));
+    const refused =
+      "expected a reward of at most 50000 bytes as JSON, found a list of 25000 numbers, 50001 bytes. Return fewer";
+    expect(check(list(25_000), "eval")).toBe(refused);
+    expect(check(list(25_000), "train", true)).toBe(refused);
+  });
+
   test.each([[{ reward: 1e39 }], [{ reward: -1e300 }]])(
     "must not become infinite in the trainer (case %#)",
     (value) => {

@@ -68,6 +68,14 @@ describe("an open attempt", () => {
     });
   });
 
+  test("closes under any reward that an earlier release stored, and keeps one that its item holds", () => {
+    const rewardOf = (reward: number[]) =>
+      close({ ...anOpenItem({}, { result: { ...result, reward } }), state: "reporting" }, "ended").history[0]
+        ?.reward;
+    expect(rewardOf([1, 0.5])).toEqual([1, 0.5]);
+    expect(rewardOf(Array<number>(100_000).fill(1))).toBeUndefined();
+  });
+
   test("remembers since when it is gone, and how it failed, and stays open", () => {
     expect(goneSince(anOpenItem(), NOW + 5)).toMatchObject({
       state: "running",
