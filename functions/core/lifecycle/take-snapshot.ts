@@ -50,10 +50,13 @@ export interface SnapshotPorts {
 const MOST_UNCONFIRMED = 1000;
 
 /**
- * Attempts that ended so long ago are all to be seen: the index lags behind the table, and a write behind the time
- * that it carries. Younger ones are shown but not yet summed up for good.
+ * Attempts that ended so long ago are all to be seen: the index lags behind the table, a write behind the time that it
+ * carries, and that time is by a function's clock, which may be minutes behind ours. Younger ones are shown but not yet
+ * summed up for good.
  */
-export const SETTLED_MS = 180_000;
+export const SETTLED_MS = 480_000;
+/** Before a pass began: what changed then, or later, may have been between two places of the index. */
+const MOVING_MS = 60_000;
 
 export async function takeSnapshot(
   ports: SnapshotPorts,
@@ -150,6 +153,27 @@ function perEnded(spend: Spend, totals: Totals): number | null {
   return ended === 0 ? null : spend.usd_total / ended;
 }
 
+/**
+ * Each rollout that changed since `from`, once. One that changes while the pages are read goes to the end of the index: it
+ * comes again there, and its attempts would count twice; or it is on its way there when the end is read, so the end is read
+ * once more. What it has become meanwhile is for the next pass.
+ */
+async function* changedOnce(
+  { clock, store }: SnapshotPorts,
+  fleet: string,
+  from: number,
+): AsyncGenerator<ChangedRollout> {
+  const began = clock.now();
+  const seen = new Set<string>();
+  for (const since of [from, Math.max(from, began - MOVING_MS)])
+    for await (const page of store.changedSince(fleet, since))
+      for (const rollout of page) {
+        if (seen.has(rollout.key)) continue;
+        seen.add(rollout.key);
+        yield rollout;
+      }
+}
+
 /** Moves the fleet's totals on to what is settled, and resolves to them with the youngest attempts added. */
 async function sumUp(ports: SnapshotPorts, fleet: string): Promise<Totals> {
   const left = await ports.store.readTotals(fleet);
@@ -157,11 +181,9 @@ async function sumUp(ports: SnapshotPorts, fleet: string): Promise<Totals> {
   const settled = Math.max(from, ports.clock.now() - SETTLED_MS);
   let totals = left?.totals ?? noTotals();
   let shown = totals;
-  for await (const page of ports.store.changedSince(fleet, from)) {
-    for (const rollout of page) {
-      totals = addAttempts(totals, rollout, from, settled);
-      shown = addAttempts(shown, rollout, from, Number.POSITIVE_INFINITY);
-    }
+  for await (const rollout of changedOnce(ports, fleet, from)) {
+    totals = addAttempts(totals, rollout, from, settled);
+    shown = addAttempts(shown, rollout, from, Number.POSITIVE_INFINITY);
   }
   if (settled > from)
     await ports.store.writeTotals(fleet, left, { as_of: settled, version: (left?.version ?? 0) + 1, totals });

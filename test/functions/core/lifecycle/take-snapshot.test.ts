@@ -2,10 +2,11 @@ import { describe, expect, test } from "vitest";
 import { readLatestSnapshot } from "../../../../functions/adapters/table/lifecycle.ts";
 import {
   type FleetQueue,
+  type LifecycleStore,
   SETTLED_MS,
   takeSnapshot,
 } from "../../../../functions/core/lifecycle/take-snapshot.ts";
-import type { PastAttempt } from "../../../../functions/core/rollout/rollout-item.ts";
+import type { PastAttempt, RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
 import { anAttempt, aPool, NOW } from "../items.ts";
 import { type World, worlds } from "./engine-and-table.ts";
 
@@ -20,10 +21,15 @@ const fleetOf = (world: World, facts: Partial<FleetQueue> = {}): FleetQueue => (
   spend: async () => spend,
   ...facts,
 });
-const take = async (world: World, facts: Partial<FleetQueue> = {}, overdue = new Map<string, number>()) => {
+const take = async (
+  world: World,
+  facts: Partial<FleetQueue> = {},
+  overdue = new Map<string, number>(),
+  store: LifecycleStore = world.store,
+) => {
   const { clock, engine, log } = world.ports;
   const fleets = [fleetOf(world, facts)];
-  const ports = { clock, engine, log, store: world.store, fleets, observed: async () => undefined };
+  const ports = { clock, engine, log, store, fleets, observed: async () => undefined };
   const snapshot = await takeSnapshot(ports, world.name, overdue);
   expect(await readLatestSnapshot(world.table, world.name)).toEqual(snapshot);
   return { snapshot, fleet: snapshot.fleets[world.name] };
@@ -129,12 +135,69 @@ describe("a fleet's totals", () => {
   test("count each attempt once, however many snapshots see it, and one that comes late within its time", async () => {
     const world = await open();
     await end(world, "first", NOW - 1000);
-    for (let tick = 0; tick < 5; tick += 1) {
+    for (let tick = 0; tick <= SETTLED_MS / 60_000 + 1; tick += 1) {
       if (tick === 2) await end(world, "late", NOW - 500);
       const { fleet } = await take(world);
       expect(fleet?.totals.ended).toBe(tick < 2 ? 1 : 2);
       await world.clock.sleep(60_000);
     }
     expect(await world.store.readTotals(world.name)).toMatchObject({ totals: { ended: 2, reward_sum: 2 } });
+  });
+
+  const dead = (facts: Partial<RolloutItem> = {}): Partial<RolloutItem> => {
+    const at = NOW - SETTLED_MS - 1000;
+    const history = [past(at, { reason: "deadline", detail: "x".repeat(9000) })];
+    return { state: "dead", letter: "owed", attempts: 1, history, changed_at: at, ...facts };
+  };
+
+  test("count a rollout once that moves to the end of the index while its pages are read", async () => {
+    const world = await open();
+    const items = await Promise.all(
+      Array.from({ length: 150 }, (_, n) => world.put(dead({ key: `dead-${n}` }))),
+    );
+    let pages = 0;
+    const store: LifecycleStore = {
+      ...world.store,
+      async *changedSince(fleet, since) {
+        for await (const page of world.store.changedSince(fleet, since)) {
+          yield page;
+          pages += 1;
+          const moved = pages === 1 && items.find(({ key }) => key === page[0]?.key);
+          if (moved)
+            await world.ports.rollouts.move(moved, { ...moved, letter: "sent", changed_at: NOW, stamp: "2" });
+        }
+      },
+    };
+    expect((await take(world, {}, new Map(), store)).fleet?.totals.dead).toBe(150);
+    expect(pages).toBeGreaterThan(2);
+    await world.clock.sleep(60_000);
+    expect((await take(world)).fleet?.totals).toMatchObject({ dead: 150, attempts: { deadline: 150 } });
+  });
+
+  test("count a rollout that no page shows, since it is on its way to the end of the index", async () => {
+    const world = await open();
+    await world.put(dead({ key: "moving", changed_at: NOW - 1 }));
+    let passes = 0;
+    const store: LifecycleStore = {
+      ...world.store,
+      async *changedSince(fleet, since) {
+        passes += 1;
+        for await (const page of world.store.changedSince(fleet, since)) yield passes === 1 ? [] : page;
+      },
+    };
+    expect((await take(world, {}, new Map(), store)).fleet?.totals.dead).toBe(1);
+    await world.clock.sleep(60_000);
+    expect((await take(world)).fleet?.totals.dead).toBe(1);
+  });
+
+  test("count attempts by a clock that is five minutes behind", async () => {
+    const world = await open();
+    await take(world);
+    await world.clock.sleep(60_000);
+    await end(world, "behind", world.clock.now() - 300_000);
+    await take(world);
+    await world.clock.sleep(600_000);
+    await take(world);
+    expect(await world.store.readTotals(world.name)).toMatchObject({ totals: { ended: 1 } });
   });
 });
