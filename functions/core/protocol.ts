@@ -38,7 +38,10 @@ export const workflowOutputSchema = z.object({
     .default(null),
   is_success: z.boolean().nullable().default(null),
   metadata: z.record(z.string(), z.unknown()).default({}),
-  log_metrics: z.record(z.string(), z.union([number, z.array(number)])).default({}),
+  /** Engines from January 2026 on take objects too. */
+  log_metrics: z
+    .record(z.string(), z.union([number, z.array(number), z.record(z.string(), z.unknown())]))
+    .default({}),
 });
 export type WorkflowOutput = z.infer<typeof workflowOutputSchema>;
 

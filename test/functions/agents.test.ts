@@ -85,9 +85,9 @@ describe("what an agent returns", () => {
     ["null", null, /expected a WorkflowOutput/],
     ["nothing", undefined, /expected a WorkflowOutput/],
     ["a reward of null", { reward: null }, /expected a finite number as reward, found null/],
-    ["a list of rewards", { reward: [1, 0] }, /expected a finite number as reward, found a list/],
-    ["NaN", { reward: Number.NaN }, /reward: /],
-    ["text", { reward: "1" }, /reward: /],
+    ["a list of rewards", { reward: [1, 0] }, /expected a finite number as reward, found \[1, 0\]/],
+    ["NaN", { reward: Number.NaN }, /expected a finite number as reward, found NaN/],
+    ["text", { reward: "1" }, /expected a finite number as reward, found "1"/],
   ];
   test.each(outputs)("%s never reaches the trainer, which would lose a slot", async (_, output, detail) => {
     const house = await open({ agent: failing(1, () => output) });

@@ -56,11 +56,20 @@ function parseObject(body: string): Record<string, unknown> {
   try {
     value = JSON.parse(body, (_key, part) => wellFormed(part));
   } catch (error) {
-    throw new InvalidMessageError(`expected a task as JSON, found ${quote(body)} (${(error as Error).name})`);
+    throw new InvalidMessageError(
+      `expected a task as JSON, found ${shapeOf(body)} (${(error as Error).name})`,
+    );
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new InvalidMessageError(`expected a JSON object with a task, found ${quote(body)}`);
+    throw new InvalidMessageError(`expected a JSON object with a task, found ${jsonType(value)}`);
   return value as Record<string, unknown>;
+}
+
+function jsonType(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === "string") return `a text of ${value.length} characters`;
+  return `a ${typeof value}`;
 }
 
 /** One part of a JSON value, whose own parts are well-formed already. */
@@ -76,12 +85,30 @@ function decodeEnvelope(value: unknown, wrapped: boolean): z.infer<typeof envelo
   if (decoded.success) return decoded.data;
   const faults = decoded.error.issues.map((issue) => {
     const path = wrapped ? issue.path : issue.path.slice(1);
-    return `${path.join(".") || "message"}: ${issue.message}`;
+    const words = issue.code === "unrecognized_keys" ? unknownKeys(issue.keys) : issue.message;
+    return `${path.join(".") || "message"}: ${words}`;
   });
   throw new InvalidMessageError(shorten(`not a rollout: ${faults.slice(0, 10).join("; ")}`, 1000));
 }
 
-function quote(text: string): string {
-  const shown = redact(shorten(text, 40));
-  return text.length > 40 ? `${JSON.stringify(shown)}… (${text.length} characters)` : JSON.stringify(shown);
+/** A name is told, a text in the place of one is not. */
+function unknownKeys(keys: readonly string[]): string {
+  const names = keys.map((key) =>
+    /^[\w.-]{1,40}$/.test(key) ? `"${redact(key)}"` : `one of ${key.length} characters`,
+  );
+  return `Unrecognized key${keys.length > 1 ? "s" : ""}: ${names.join(", ")}`;
+}
+
+/** What a body is, without a word of it: it may hold a prompt or a secret. */
+function shapeOf(body: string): string {
+  const start = body.trimStart()[0];
+  if (start === undefined) return body === "" ? "an empty body" : `${body.length} blank characters`;
+  return `${body.length} characters that begin with ${kindOf(start)}`;
+}
+
+function kindOf(character: string): string {
+  if (/[{[\]}"<]/.test(character)) return character;
+  if (/\p{L}/u.test(character)) return "a letter";
+  if (/[\d-]/.test(character)) return "a digit or a minus";
+  return "a sign";
 }

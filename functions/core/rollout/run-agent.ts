@@ -3,10 +3,10 @@ import type { Agent, ChatRequest } from "../agent.ts";
 import type { Clock } from "../clock.ts";
 import { describeError, InvalidOutputError, ModelError } from "../errors.ts";
 import type { AgentRunner, Log } from "../ports.ts";
-import { type EpisodeType, type WorkflowOutput, workflowOutputSchema } from "../protocol.ts";
+import type { WorkflowOutput } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
-import { REWARD_BYTES, rewardBytes } from "./fit-output.ts";
-import { type Rollout, wellFormed } from "./message.ts";
+import { checkOutput } from "./check-output.ts";
+import type { Rollout } from "./message.ts";
 
 /** The reason of an episode's abort signal: why this attempt is over. */
 export class AttemptAborted extends Error {
@@ -59,7 +59,9 @@ export async function runAgent(
       log: (message: string, facts?: Record<string, unknown>) => run.log("info", message, facts),
     };
     const output = await untilAborted(callAgent(ports.agents.agent, run.rollout, episode), signal);
-    const checked = checkOutput(output, run.rollout.episodeType, run.allowUnusualRewards);
+    const checked = checkOutput(output, run.rollout.episodeType, run.allowUnusualRewards, (what, entries) =>
+      run.log("warn", what, { entries }),
+    );
     return { kind: "output", output: checked, calls: model.calls(), lastCallAt: model.lastCallAt() };
   } catch (error) {
     return { kind: "failed", ...blame(error, signal), calls: model.calls() };
@@ -107,51 +109,14 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 function blame(error: unknown, signal: AbortSignal): { reason: Reason; detail: string } {
   // Once the signal has fired, whatever the agent throws is its consequence.
   const cause: unknown = signal.aborted ? signal.reason : error;
-  if (cause instanceof AttemptAborted) return { reason: cause.reason, detail: cause.message };
-  if (cause instanceof InvalidOutputError) return { reason: "invalid-output", detail: cause.message };
-  const aborted = cause instanceof Error && cause.name === AGENT_ABORT;
-  const status = cause instanceof ModelError && cause.status !== undefined ? ` (HTTP ${cause.status})` : "";
-  return { reason: aborted ? "agent-aborted" : "agent-error", detail: describeError(cause) + status };
-}
-
-/**
- * The output as the engine's JSON will carry it. A train reward is a finite number: over null or a list the trainer
- * loses a slot until the next batch. Throws `InvalidOutputError`.
- */
-export function checkOutput(value: unknown, type: EpisodeType, allowUnusual: boolean): WorkflowOutput {
-  const decoded = workflowOutputSchema.safeParse(value);
-  if (!decoded.success) {
-    const faults = decoded.error.issues.map(
-      ({ path, message }) => `${path.join(".") || "output"}: ${message}`,
-    );
-    throw new InvalidOutputError(`expected a WorkflowOutput, found ${faults.slice(0, 5).join("; ")}`);
-  }
-  const { reward } = decoded.data;
-  if (type === "train" && typeof reward !== "number" && !allowUnusual)
-    throw new InvalidOutputError(
-      `expected a finite number as reward, found ${reward === null ? "null" : "a list"}: the trainer loses a slot ` +
-        "over it. Return one number, or set allowUnusualRewards",
-    );
-  if ([reward ?? 0].flat().some((number) => !Number.isFinite(Math.fround(number))))
-    throw new InvalidOutputError(
-      "expected a reward that a 32-bit float holds, found a larger one: the trainer would make it infinite",
-    );
-  const bytes = rewardBytes(reward);
-  if (Array.isArray(reward) && bytes > REWARD_BYTES)
-    throw new InvalidOutputError(
-      `expected a reward of at most ${REWARD_BYTES} bytes as JSON, found a list of ${reward.length} numbers, ${bytes} ` +
-        "bytes. Return fewer",
-    );
-  return workflowOutputSchema.parse(asJson(decoded.data));
-}
-
-function asJson(output: WorkflowOutput): unknown {
   try {
-    return JSON.parse(JSON.stringify(output), (_key, part) => wellFormed(part));
-  } catch (error) {
-    throw new InvalidOutputError(
-      `expected metadata that JSON can carry, found ${describeError(error, 200)}. Return plain objects, arrays, ` +
-        "strings, numbers, booleans or null",
-    );
+    if (cause instanceof AttemptAborted) return { reason: cause.reason, detail: cause.message };
+    if (cause instanceof InvalidOutputError) return { reason: "invalid-output", detail: cause.message };
+    const aborted = cause instanceof Error && cause.name === AGENT_ABORT;
+    const status = cause instanceof ModelError && cause.status !== undefined ? ` (HTTP ${cause.status})` : "";
+    return { reason: aborted ? "agent-aborted" : "agent-error", detail: describeError(cause) + status };
+  } catch {
+    // Looking at what was thrown may throw as well: a Proxy with traps.
+    return { reason: "agent-error", detail: describeError(cause) };
   }
 }

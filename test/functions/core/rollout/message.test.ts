@@ -76,12 +76,22 @@ describe("a message that is a rollout", () => {
 
 describe("a message that is no rollout", () => {
   test.each([
-    ["", 'expected a task as JSON, found "" (SyntaxError)'],
-    ["{", 'expected a task as JSON, found "{" (SyntaxError)'],
-    ["null", 'expected a JSON object with a task, found "null"'],
-    ["[]", 'expected a JSON object with a task, found "[]"'],
-    ['"task"', String.raw`expected a JSON object with a task, found "\"task\""`],
-    ["7", 'expected a JSON object with a task, found "7"'],
+    ["", "expected a task as JSON, found an empty body (SyntaxError)"],
+    [" \n", "expected a task as JSON, found 2 blank characters (SyntaxError)"],
+    ["{", "expected a task as JSON, found 1 characters that begin with { (SyntaxError)"],
+    [
+      "What is the admin's password?",
+      "expected a task as JSON, found 29 characters that begin with a letter (SyntaxError)",
+    ],
+    [
+      "4111 1111",
+      "expected a task as JSON, found 9 characters that begin with a digit or a minus (SyntaxError)",
+    ],
+    ["(secret)", "expected a task as JSON, found 8 characters that begin with a sign (SyntaxError)"],
+    ["null", "expected a JSON object with a task, found null"],
+    ["[1]", "expected a JSON object with a task, found an array of 1"],
+    ['"task"', "expected a JSON object with a task, found a text of 4 characters"],
+    ["7", "expected a JSON object with a task, found a number"],
   ])("is said to be none: %s", (body, fault) => {
     expect(faultOf(body)).toBe(fault);
   });
@@ -121,14 +131,18 @@ describe("a message that is no rollout", () => {
     expect(faultIn(value)).toBe(fault);
   });
 
-  test("is quoted in part only, and without a key", () => {
-    expect(faultOf(`sk-ajet-${"x".repeat(1_000_000)}`)).toBe(
-      'expected a task as JSON, found "sk-***"… (1000008 characters) (SyntaxError)',
+  test("is not quoted, nor is a text in the place of a name", () => {
+    expect(faultIn({ task, "my secret": 1, "sk-ajet-key": 2, ok: 3 })).toBe(
+      'not a rollout: message: Unrecognized keys: one of 9 characters, "sk-***", "ok"',
     );
   });
 
-  test("gets an answer of bounded length, however long its names are", () => {
-    expect(faultIn({ task, ["x".repeat(1_000_000)]: 1 })).toHaveLength(1000);
+  test("gets an answer of bounded length, however long or many its names are", () => {
+    expect(faultIn({ task, ["x".repeat(1_000_000)]: 1 })).toBe(
+      "not a rollout: message: Unrecognized key: one of 1000000 characters",
+    );
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`name-${index}`, 1]));
+    expect(faultIn({ task, ...many })).toHaveLength(1000);
   });
 
   test("whatever the body is, nothing but InvalidMessageError comes out", () => {

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Agent, AgentEpisode } from "../../../../functions/core/agent.ts";
 import { InvalidOutputError, ModelError } from "../../../../functions/core/errors.ts";
 import type { EpisodeType } from "../../../../functions/core/protocol.ts";
+import { checkOutput } from "../../../../functions/core/rollout/check-output.ts";
 import { decodeMessage } from "../../../../functions/core/rollout/message.ts";
-import { AttemptAborted, checkOutput, runAgent } from "../../../../functions/core/rollout/run-agent.ts";
+import { AttemptAborted, runAgent } from "../../../../functions/core/rollout/run-agent.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const rollout = decodeMessage('{"task_id":"task-1","metadata":{"list":[1]}}', "m-1");
@@ -125,6 +126,12 @@ describe("an agent that fails", () => {
     override readonly name = "AgentAbort";
   }
   const nothing: unknown = Object.create(null);
+  const noWords = "an error that cannot be put into words";
+  const fail = () => {
+    throw new Error("trap");
+  };
+  const trap = new Proxy({}, { get: fail, getPrototypeOf: fail, has: fail, ownKeys: fail });
+  const wordsThatThrow = { name: { get: fail }, message: { get: fail } };
   test.each<[string, unknown, string, string]>([
     ["an error", new TypeError("boom"), "agent-error", "TypeError: boom"],
     ["a string", "boom", "agent-error", "boom"],
@@ -138,6 +145,8 @@ describe("an agent that fails", () => {
     ],
     ["AgentAbort", new AgentAbort("bad luck"), "agent-aborted", "AgentAbort: bad luck"],
     ["a secret", new Error("key sk-ajet-abcdef"), "agent-error", "Error: key sk-***"],
+    ["a Proxy that throws when it is looked at", trap, "agent-error", noWords],
+    ["an error whose words throw", Object.create(Error.prototype, wordsThatThrow), "agent-error", noWords],
   ])("by throwing %s, at once or later, ends under that reason", async (_what, thrown, reason, detail) => {
     const failure = { kind: "failed", reason, detail, calls: 0 };
     const atOnce = start(() => {
@@ -230,8 +239,8 @@ describe("what an agent returns", () => {
       { ...full, log_metrics: { a: 1, b: [1, 2] } },
     ],
     [
-      { reward: 1, metadata: { at: new Date(0), gone: undefined, run: () => 1, nan: Number.NaN } },
-      { ...full, metadata: { at: "1970-01-01T00:00:00.000Z", nan: null } },
+      { reward: 1, metadata: { at: new Date(0), gone: undefined, run: () => 1, none: null } },
+      { ...full, metadata: { at: "1970-01-01T00:00:00.000Z", none: null } },
     ],
     [
       { reward: 1, metadata: { "\ud800": "\udfff" } },
@@ -242,33 +251,99 @@ describe("what an agent returns", () => {
   });
 
   test.each([
-    [null, "output: Invalid input: expected object, received null"],
-    [undefined, "output: Invalid input: expected object, received undefined"],
-    [1, "output: Invalid input: expected object, received number"],
-    [[1], "output: Invalid input: expected object, received array"],
-    [{ reward: "1" }, "reward: Invalid input"],
-    [{ reward: true }, "reward: Invalid input"],
-    [{ reward: Number.NaN }, "reward: Invalid input"],
-    [{ reward: Number.POSITIVE_INFINITY }, "reward: Invalid input"],
-    [{ reward: 1n }, "reward: Invalid input"],
-    [{ reward: 1, is_success: 1 }, "is_success: Invalid input: expected boolean, received number"],
-    [{ reward: 1, metadata: [] }, "metadata: Invalid input: expected record, received array"],
-    [{ reward: 1, log_metrics: { a: "x" } }, "log_metrics.a: Invalid input"],
-    [{ reward: 1, log_metrics: { a: Number.NaN } }, "log_metrics.a: Invalid input"],
+    [null, "a WorkflowOutput, found null"],
+    [undefined, "a WorkflowOutput, found undefined"],
+    [1, "a WorkflowOutput, found 1"],
+    [[1], "a WorkflowOutput, found [1]"],
+    ["done", 'a WorkflowOutput, found "done"'],
+    [{ reward: 1, is_success: 1 }, "true, false or null as is_success, found 1"],
+    [{ reward: 1, metadata: [] }, "an object as metadata, found []"],
   ])("is refused where the trainer cannot use it (case %#)", (value, fault) => {
-    expect(check(value)).toBe(`expected a WorkflowOutput, found ${fault}`);
+    expect(check(value)).toBe(`expected ${fault}`);
   });
 
-  test.each([
-    [{}, "null"],
-    [{ reward: null }, "null"],
-    [{ reward: [1, 0] }, "a list"],
-    [{ reward: [] }, "a list"],
-  ])("needs one number as a train reward (case %#)", (value, found) => {
-    expect(check(value)).toBe(
+  test.each<[unknown, string]>([
+    [undefined, "undefined"],
+    [null, "null"],
+    [[1, 0], "[1, 0]"],
+    [[], "[]"],
+    [[1, 2, 3, 4, 5, 6, ["deep"]], "[1, 2, 3, 4, 5, …]"],
+    ["1", '"1"'],
+    ["x".repeat(25), "a text of 25 characters"],
+    ["sk-ajet-secret", '"sk-***"'],
+    [true, "true"],
+    [Number.NaN, "NaN"],
+    [Number.POSITIVE_INFINITY, "Infinity"],
+    [1n, "1n"],
+    [{ value: 1 }, "an object"],
+    [() => 1, "a function"],
+  ])("needs one number as a train reward, and says what it found: %o", (reward, found) => {
+    expect(check({ reward })).toBe(
       `expected a finite number as reward, found ${found}: the trainer loses a slot over it. ` +
-        "Return one number, or set allowUnusualRewards",
+        "Return one number, or set allowUnusualRewards to report a list or null",
     );
+  });
+
+  test.each<[unknown, string]>([
+    ["1", '"1"'],
+    [Number.NaN, "NaN"],
+    [[1, Number.NaN], "[1, NaN]"],
+    [[1, "a"], '[1, "a"]'],
+  ])("says so in an eval and where the setting allows more, too: %o", (reward, found) => {
+    const message = `expected a finite number, a list of them, or null as reward, found ${found}`;
+    expect(check({ reward }, "eval")).toBe(message);
+    expect(check({ reward }, "train", true)).toBe(message);
+  });
+
+  test("keeps its reward whatever its metrics are: one that cannot be kept is dropped, and named", () => {
+    const warnings: unknown[] = [];
+    const log_metrics = {
+      good: 1,
+      list: [1, 2],
+      tool_stats: { calls: 3, names: ["add"], inner: { mean: 0.5 } },
+      nan: Number.NaN,
+      worst: [1, Number.NEGATIVE_INFINITY],
+      nested: { inner: [{ mean: Number.POSITIVE_INFINITY }] },
+      text: "12",
+      mixed: [1, "2"],
+      flag: true,
+    };
+    const output = checkOutput({ reward: 0.5, log_metrics }, "train", false, (...warning) =>
+      warnings.push(warning),
+    );
+    const { good, list, tool_stats } = log_metrics;
+    expect(output).toEqual({ ...full, reward: 0.5, log_metrics: { good, list, tool_stats } });
+    expect(warnings).toEqual([
+      [
+        "log_metrics dropped",
+        [
+          "nan: found NaN",
+          "worst: found -Infinity in its list",
+          "nested: found Infinity in its object",
+          'text: found "12"',
+          'mixed: found "2" in its list',
+          "flag: found true",
+        ],
+      ],
+    ]);
+  });
+
+  test("keeps its reward where its metrics are no object at all", () => {
+    const warn = vi.fn();
+    expect(checkOutput({ reward: 1, log_metrics: [1] }, "train", false, warn)).toEqual(full);
+    expect(warn.mock.calls).toEqual([
+      ["log_metrics dropped", ["log_metrics: expected an object, found [1]"]],
+    ]);
+  });
+
+  test("shows a number in its metadata that JSON cannot carry, instead of null", () => {
+    const warn = vi.fn();
+    const metadata = { loss: Number.NaN, inner: [{ worst: Number.NEGATIVE_INFINITY }], turns: 2 };
+    expect(checkOutput({ reward: 1, metadata }, "train", false, warn)).toEqual({
+      ...full,
+      metadata: { loss: "NaN", inner: [{ worst: "-Infinity" }], turns: 2 },
+    });
+    expect(warn.mock.calls).toEqual([["metadata made text", ["loss: found NaN", "inner: found -Infinity"]]]);
   });
 
   test("may be null or a list where a setting allows it, and in an eval episode", () => {
