@@ -16,14 +16,19 @@ const AT_ONCE = 20;
 /** After so long the engine has been restarted or stopped, and the pool will not show it any more. */
 const LOST_AFTER_MS = 24 * 3_600_000;
 
-export async function confirm(ports: SweepPorts, engineName: string, pool: PoolInformation): Promise<number> {
+export async function confirm(
+  ports: SweepPorts,
+  engineName: string,
+  pool: PoolInformation,
+  until = Number.POSITIVE_INFINITY,
+): Promise<number> {
   const waiting = (await ports.index.unconfirmed(engineName, MOST)).filter(({ fleet }) =>
     ports.fleets.has(fleet),
   );
   if (waiting.length === 0) return 0;
   const shown = shownEnds(pool);
   let count = 0;
-  for (let start = 0; start < waiting.length; start += AT_ONCE) {
+  for (let start = 0; start < waiting.length && ports.clock.now() < until; start += AT_ONCE) {
     const outcomes = waiting.slice(start, start + AT_ONCE).map(async ({ fleet, key }) => {
       const item = await ports.rollouts.read(fleet, key);
       const fleetId = ports.fleets.get(fleet)?.limits.fleetId ?? fleet;

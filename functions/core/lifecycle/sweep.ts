@@ -13,6 +13,7 @@ import { isOpen, type RolloutItem } from "../rollout/rollout-item.ts";
 import { settleLeftover } from "../rollout/settle.ts";
 import { isAlive } from "../rollout/signs-of-life.ts";
 import { confirm } from "./confirm.ts";
+import { withSharedPool } from "./shared-pool.ts";
 
 export interface OpenRollout {
   readonly fleet: string;
@@ -59,9 +60,15 @@ export interface Swept {
   readonly confirmed: number;
 }
 
-/** How many rollouts are settled at the same time: each may wait for the engine. */
+/** How many reads of the table are under way at the same time. */
 const AT_ONCE = 20;
+/** How many rollouts are settled at the same time: each may wait for the engine, on readings that all share. */
+const SETTLED_AT_ONCE = 100;
 
+/**
+ * Ends soon after `until` (unix ms), whatever hangs: what it has not come to by then counts as unsettled, and the next
+ * sweep begins elsewhere.
+ */
 export async function sweep(ports: SweepPorts, engineName: string, until: number): Promise<Swept> {
   const open = (await ports.index.openRollouts(engineName)).filter(({ fleet }) => ports.fleets.has(fleet));
   const invocations = [...new Set(open.map(({ invocation }) => invocation))];
@@ -71,25 +78,51 @@ export async function sweep(ports: SweepPorts, engineName: string, until: number
     ).flat(),
   );
   const leftovers = open.filter(({ invocation }) => dead.has(invocation));
-  const overdue = new Map<string, number>();
-  await inParallel(leftovers, async (rollout) => {
-    const settled = await settle(ports, rollout, until);
-    if (!settled) overdue.set(rollout.fleet, (overdue.get(rollout.fleet) ?? 0) + 1);
-  });
+  const sharing = { ...ports, engine: withSharedPool(ports.engine, ports.clock) };
+  const seen = new Set<string>();
+  const overdue = await settleLeftovers(sharing, rotated(leftovers, ports.random), until, seen);
   const unsettled = [...overdue.values()].reduce((sum, count) => sum + count, 0);
-  const pool = await ports.engine.pool().catch(() => undefined);
-  const orphans = pool ? await giveBackOrphans(ports, engineName, pool) : 0;
-  const confirmed = pool ? await confirm(ports, engineName, pool) : 0;
+  const pool = await sharing.engine.pool().catch(() => undefined);
+  const orphans = pool ? await giveBackOrphans(ports, engineName, pool, { until, seen }) : 0;
+  const confirmed = pool ? await confirm(ports, engineName, pool, until) : 0;
   return { settled: leftovers.length - unsettled, unsettled, overdue, orphans, confirmed };
 }
 
+/** Those that are not settled, by fleet. `seen` takes the attempts that were looked at. */
+async function settleLeftovers(
+  ports: SweepPorts,
+  leftovers: readonly OpenRollout[],
+  until: number,
+  seen: Set<string>,
+): Promise<Map<string, number>> {
+  const overdue = new Map<string, number>();
+  const settleOne = async (rollout: OpenRollout) => {
+    const settled = ports.clock.now() < until && (await settle(ports, rollout, until, seen));
+    if (!settled) overdue.set(rollout.fleet, (overdue.get(rollout.fleet) ?? 0) + 1);
+  };
+  await inParallel(leftovers, settleOne, SETTLED_AT_ONCE);
+  return overdue;
+}
+
+/** Begins anywhere, so that those that take all the time of one sweep do not take that of each. */
+function rotated<T>(items: readonly T[], random: Random): T[] {
+  const first = Math.floor(random() * items.length);
+  return [...items.slice(first), ...items.slice(0, first)];
+}
+
 /** False while the episode's fate is open. Whatever goes wrong with one rollout does not stop the sweep. */
-async function settle(ports: SweepPorts, open: OpenRollout, until: number): Promise<boolean> {
+async function settle(
+  ports: SweepPorts,
+  open: OpenRollout,
+  until: number,
+  seen: Set<string>,
+): Promise<boolean> {
   const fleet = ports.fleets.get(open.fleet);
   if (!fleet) return false;
   try {
     const item = await ports.rollouts.read(open.fleet, open.key);
     if (!item || !isOpen(item) || item.attempt.invocation !== open.invocation) return true;
+    seen.add(item.attempt.id);
     const settlePorts = { ...ports, gate: fleet.gate, meter: fleet.meter };
     const outcome = await settleLeftover(settlePorts, fleet.limits, item, { reason: "crashed", until });
     if (outcome.settled) await release(ports, fleet, outcome.item, item.attempt.receipt);
@@ -139,18 +172,22 @@ async function giveBackOrphans(
   ports: SweepPorts,
   engineName: string,
   pool: PoolInformation,
+  { until, seen }: { until: number; seen: ReadonlySet<string> },
 ): Promise<number> {
   const running = Object.entries(pool.running_episode_details ?? {});
   const names = new Map([...ports.fleets].map(([name, { limits }]) => [limits.fleetId, name]));
   const ours = running.flatMap(([episode, details]) => {
     const uuid = parseClientUuid(details.client_uuid);
     const fleet = names.get(uuid?.fleetId ?? "");
-    return uuid && fleet !== undefined ? [{ episode, details, uuid: { ...uuid, fleet } }] : [];
+    return uuid && fleet !== undefined && !seen.has(uuid.attempt)
+      ? [{ episode, details, uuid: { ...uuid, fleet } }]
+      : [];
   });
   if (ours.length === 0) return 0;
   // Read after the pool: whatever was claimed and stored by then is in the index or will be within seconds.
   const open = await ports.index.openRollouts(engineName);
   const outcomes = await inParallel(ours, async ({ episode, details, uuid }) => {
+    if (ports.clock.now() >= until) return false;
     if (await isAlive(ports, uuid.invocation, ports.clock.now())) return false;
     if (await isRemembered(ports, open, uuid)) return false;
     return await giveBackOrphan(ports, details.client_uuid, episode);
@@ -185,9 +222,13 @@ async function giveBackOrphan(ports: SweepPorts, clientUuid: string, episode: st
   }
 }
 
-async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+async function inParallel<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  atOnce = AT_ONCE,
+): Promise<R[]> {
   const results: R[] = [];
-  for (let start = 0; start < items.length; start += AT_ONCE)
-    results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(work))));
+  for (let start = 0; start < items.length; start += atOnce)
+    results.push(...(await Promise.all(items.slice(start, start + atOnce).map(work))));
   return results;
 }

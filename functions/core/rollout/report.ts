@@ -10,15 +10,22 @@ import type { Reason } from "../reasons.ts";
 import { lookFor, POOL_LAG_MS, type Sight } from "./look.ts";
 import type { OpenRolloutItem } from "./rollout-item.ts";
 
-/** How the report came out; `later` nothing is decided yet, and `goneSince` must be remembered for the next look. */
+/** How the report came out; where nothing is decided yet, `goneSince` and `endSentAt` must be remembered for the next look. */
 export type Reported =
   | { decided: true; reason: Reason; detail?: string }
-  | { decided: false; detail: string; goneSince?: number | undefined };
+  | { decided: false; detail: string; goneSince?: number | undefined; endSentAt?: number | undefined };
 
 /** Between two looks at an episode that cannot be decided yet. */
 const LOOK_INTERVAL_MS = 5000;
 /** An end that is still ours after so many looks never arrived: the engine takes one end at most, so send it again. */
 const LOOKS_BEFORE_RESEND = 2;
+/** An end that was left without an answer for so long has most likely arrived, and the engine is at it. */
+const UNANSWERED_MS = 10_000;
+/**
+ * Then it is not sent again before the engine must be done with it (300 s, and a margin for its line and for clocks): a
+ * second one would only hang, and hold one of the engine's few threads.
+ */
+export const END_PENDING_MS = 360_000;
 
 interface Reporting {
   readonly item: OpenRolloutItem;
@@ -27,6 +34,8 @@ interface Reporting {
   /** Whether an end may have reached the engine already. */
   maybeSent: boolean;
   goneSince: number | undefined;
+  /** When the end was sent that the engine may still be at. */
+  endSentAt: number | undefined;
 }
 
 export async function report(
@@ -40,6 +49,7 @@ export async function report(
     until: options.until,
     maybeSent: options.resumed,
     goneSince: item.attempt.gone_since,
+    endSentAt: item.attempt.end_sent_at,
   };
   // A result that another process stored may have been reported by it: look before sending.
   let look = options.resumed;
@@ -51,7 +61,7 @@ export async function report(
     if (sent === "look") look = true;
     else if (sent.decided) return sent;
     else detail = sent.detail;
-    if (!(await pause(ports, state.until))) return { decided: false, detail, goneSince: state.goneSince };
+    if (!(await pause(ports, state.until))) return undecided(state, detail);
   }
 }
 
@@ -63,6 +73,7 @@ async function sendEnd(
   const { attempt, task_id } = state.item;
   const output = attempt.result;
   if (!output) return { decided: true, reason: "crashed", detail: "no result was stored" };
+  const sentAt = ports.clock.now();
   try {
     await ports.engine.end(
       {
@@ -76,8 +87,19 @@ async function sendEnd(
     return { decided: true, reason: "ended" };
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
+    const unanswered = error.failure === "unclear" && ports.clock.now() - sentAt >= UNANSWERED_MS;
+    state.endSentAt = unanswered ? sentAt : undefined;
     return afterFailedEnd(error, state);
   }
+}
+
+function undecided({ goneSince, endSentAt }: Reporting, detail: string): Reported {
+  return { decided: false, detail, goneSince, endSentAt };
+}
+
+/** Whether the engine may still be at an end that was sent. */
+function isPending({ endSentAt }: Reporting, now: number): boolean {
+  return endSentAt !== undefined && now - endSentAt < END_PENDING_MS;
 }
 
 /** What a failed end means, by the engine's own order of checks (protocol, "End"). */
@@ -106,11 +128,11 @@ async function lookUntilClear(
   for (;;) {
     const sight = await look(ports, limits, state);
     if (sight === "ours") oursSeen += 1;
-    if (sight === "ours" && (oursSeen >= LOOKS_BEFORE_RESEND || !state.maybeSent)) return "send";
+    const mayBeSent = oursSeen >= LOOKS_BEFORE_RESEND || !state.maybeSent;
+    if (sight === "ours" && mayBeSent && !isPending(state, ports.clock.now())) return "send";
     const verdict = verdictOf(sight, state, ports.clock.now());
     if (verdict) return verdict;
-    if (!(await pause(ports, state.until)))
-      return { decided: false, detail: `looked, and saw it ${sight}`, goneSince: state.goneSince };
+    if (!(await pause(ports, state.until))) return undecided(state, `looked, and saw it ${sight}`);
   }
 }
 

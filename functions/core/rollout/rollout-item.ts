@@ -38,6 +38,8 @@ const attemptSchema = z.object({
       settling_at: z.number().optional(),
     })
     .optional(),
+  /** When an end was sent that the engine has not answered: it may be at it for minutes. */
+  end_sent_at: z.number().optional(),
   /** Since when the engine shows the episode nowhere, while it should. */
   gone_since: z.number().optional(),
 });

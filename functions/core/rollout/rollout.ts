@@ -102,9 +102,13 @@ async function settledSoFar(
   if (!item || !isOpen(item)) return item;
   const working = item.attempt.failure === undefined && (await invocation.isAlive(item.attempt.invocation));
   if (working) return item;
-  const until = invocation.endsAt - limits.settleMarginSeconds * 1000;
+  const latest = invocation.endsAt - limits.settleMarginSeconds * 1000;
+  const until = Math.min(latest, ports.clock.now() + LEFTOVER_PATIENCE_MS);
   return (await settleLeftover(ports, limits, item, { reason: "crashed", until })).item;
 }
+
+/** What cannot be settled by then is deferred: waiting in the queue is cheaper, and the sweep looks at it too. */
+const LEFTOVER_PATIENCE_MS = 30_000;
 
 function waitedOut(claim: Exclude<ClaimOutcome, Granted>, record: QueueRecord, ports: Ports): Disposition {
   const because = claim.kind === "waited-out" ? claim.because : "engine-error";

@@ -10,7 +10,7 @@ import { standing, transition } from "./persist.ts";
 import { report } from "./report.ts";
 import { isOpen, type OpenRolloutItem } from "./rollout-item.ts";
 import { endOrAbort } from "./settle-rules.ts";
-import { failed, goneSince, takenOver } from "./transitions.ts";
+import { endSent, failed, goneSince, type NextItem, takenOver } from "./transitions.ts";
 
 export type { Settled } from "./close.ts";
 
@@ -31,10 +31,22 @@ export async function settleWithResult(
     if (refused) return await settleWithoutResult(ports, limits, item, outcome.reason, outcome.detail);
     return await close(ports, limits, item, outcome.reason, outcome.detail);
   }
-  if (outcome.goneSince === undefined || outcome.goneSince === item.attempt.gone_since)
-    return { item, settled: false };
-  const moved = await transition(ports, item, goneSince(item, outcome.goneSince));
-  return { item: standing(moved, item), settled: false };
+  const next = remembered(item, outcome, ports.clock.now());
+  if (next === undefined) return { item, settled: false };
+  return { item: standing(await transition(ports, item, next), item), settled: false };
+}
+
+/** The item with what the next look must know; undefined where it knows already. */
+function remembered(
+  item: OpenRolloutItem,
+  { goneSince: since, endSentAt }: { goneSince?: number | undefined; endSentAt?: number | undefined },
+  now: number,
+): NextItem | undefined {
+  const { gone_since, end_sent_at } = item.attempt;
+  const gone = since === undefined || since === gone_since ? undefined : goneSince(item, since);
+  if (endSentAt === undefined || endSentAt === end_sent_at) return gone;
+  const sent = endSent(item, endSentAt, now);
+  return gone === undefined ? sent : { ...sent, attempt: { ...sent.attempt, gone_since: since } };
 }
 
 /**

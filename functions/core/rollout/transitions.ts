@@ -69,8 +69,13 @@ export function takenOver(item: OpenRolloutItem, now: number): NextItem {
 }
 
 /** Remembers since when the engine shows the episode nowhere. */
-export function goneSince(item: OpenRolloutItem, now: number): NextItem {
+export function goneSince(item: OpenRolloutItem, now: number): NextItem & { attempt: Attempt } {
   return { ...item, attempt: { ...item.attempt, gone_since: now }, changed_at: now };
+}
+
+/** Remembers when an end was sent that is not answered. */
+export function endSent(item: OpenRolloutItem, sentAt: number, now: number): NextItem & { attempt: Attempt } {
+  return { ...item, attempt: { ...item.attempt, end_sent_at: sentAt }, changed_at: now };
 }
 
 /** Remembers how the attempt failed, where the engine could not be told so. */

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { EngineError } from "../../../../functions/core/errors.ts";
 import { sweep } from "../../../../functions/core/lifecycle/sweep.ts";
 import type { Attempt, RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
+import { FastClock } from "../../../support/fast-clock.ts";
 import { anAttempt, aPool, NOW } from "../items.ts";
 import { type World, worlds } from "./engine-and-table.ts";
 
@@ -129,6 +131,45 @@ test("the rollouts of one dead invocation are one failure for the circuit, those
   await running(world, "elsewhere", { id: "invocation-2.1", invocation: "invocation-2" });
   expect(await sweep(world.ports, world.name, until)).toMatchObject({ settled: 4 });
   expect(await world.gates.read(world.name)).toMatchObject({ failures: 2, last_reason: "crashed" });
+});
+
+test("2,000 leftovers at an engine that hangs wait for a few readings of its pool together, and the sweep ends", async () => {
+  const world = await open();
+  for (let start = 0; start < 2000; start += 100)
+    await Promise.all(Array.from({ length: 100 }, (_, n) => running(world, `left-${start + n}`)));
+  const clock = new FastClock(20);
+  let readings = 0;
+  const pool = async () => {
+    readings += 1;
+    await clock.sleep(10_000);
+    throw new EngineError({ failure: "unclear", call: "pool", detail: "no answer within 10 s" });
+  };
+  const ports = { ...world.ports, clock, engine: { ...world.ports.engine, pool } };
+  const swept = await sweep(ports, world.name, clock.now() + 25_000);
+  expect(swept).toMatchObject({ settled: 0, unsettled: 2000 });
+  expect(readings).toBeLessThanOrEqual(4);
+});
+
+test("200 leftovers are settled on one reading of the pool or a few, and each is given back once", async () => {
+  const world = await open();
+  const episodes = Array.from({ length: 200 }, (_, n) => [`episode-${n}`, `invocation-1.${n}`] as const);
+  await Promise.all(
+    episodes.map(([episode, id]) => running(world, `left-${id}`, { id, episode }, { task_id: id })),
+  );
+  const details = episodes.map(([episode, id]) => [episode, { client_uuid: `${world.name}/${id}` }]);
+  world.show(aPool({ running_episode_details: Object.fromEntries(details) }));
+  let readings = 0;
+  const pool = async () => {
+    readings += 1;
+    return await world.ports.engine.pool();
+  };
+  const ports = { ...world.ports, engine: { ...world.ports.engine, pool } };
+  await sweep(ports, world.name, until);
+  expect(new Set(world.aborts().map((body) => (body as { episode_uuid: string }).episode_uuid)).size).toBe(
+    200,
+  );
+  expect(world.aborts()).toHaveLength(200);
+  expect(readings).toBeLessThanOrEqual(3);
 });
 
 describe("an episode that no rollout knows of", () => {

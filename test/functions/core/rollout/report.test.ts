@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Engine } from "../../../../functions/core/engine.ts";
+import { EngineError } from "../../../../functions/core/errors.ts";
 import type { SettlePorts } from "../../../../functions/core/ports.ts";
-import { report } from "../../../../functions/core/rollout/report.ts";
+import { END_PENDING_MS, report } from "../../../../functions/core/rollout/report.ts";
 import type { RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
 import { deadUrl, engineAt } from "../../../support/engine-that.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -120,6 +121,35 @@ describe("an end whose answer was lost", () => {
       const { reported } = await run({ ends: ["cut"], pool: [shown] }, { item: { episode_type: "eval" } });
       expect(reported).toEqual({ decided: true, reason: "ended" });
     }
+  });
+});
+
+describe("an end that was left without an answer", () => {
+  test("is not sent again while the engine may be at it, and the moment is kept for the next look", async () => {
+    const { clock, engine, ends } = await scriptedEngine({ ends: ["ok"], pool: ["ours"] });
+    const sent: number[] = [];
+    const hanging: Engine = {
+      ...engine,
+      end: async () => {
+        sent.push(clock.now());
+        await clock.sleep(12_000);
+        throw new EngineError({ failure: "unclear", call: "end_episode", detail: "no answer" });
+      },
+    };
+    const options = { until: NOW + 120_000, resumed: false };
+    const reported = await report(portsWith(clock, hanging), limits, stored(), options);
+    expect(reported).toMatchObject({ decided: false, endSentAt: NOW });
+    expect(sent).toEqual([NOW]);
+
+    const left = anOpenItem({ state: "reporting" }, { result, result_at: NOW, end_sent_at: NOW });
+    const look = async () =>
+      await report(portsWith(clock, engine), limits, left, { until: clock.now() + 12_000, resumed: true });
+    while (clock.now() < NOW + END_PENDING_MS - 15_000)
+      expect(await look()).toMatchObject({ decided: false });
+    expect(ends()).toEqual([]);
+    await clock.sleep(NOW + END_PENDING_MS - clock.now());
+    expect(await look()).toEqual({ decided: true, reason: "ended" });
+    expect(ends()).toHaveLength(1);
   });
 });
 

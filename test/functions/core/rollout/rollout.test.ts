@@ -80,6 +80,29 @@ describe("a message is never removed while its rollout is not final:", () => {
     expect(await house.counts()).toEqual({ visible: 0, inFlight: 1 });
   });
 
+  test("a leftover whose engine cannot be read is looked at for half a minute, not for the rest of the function", async () => {
+    const unreadable = { kind: "answer", status: 500, text: "no" } as const;
+    const house = await open({
+      speed: 100,
+      faults: ({ path }) => (path.endsWith("pool_information") ? unreadable : undefined),
+    });
+    const now = house.clock.now();
+    const attempt = {
+      ...{ id: "gone.1", invocation: "gone", episode: "e", global_step: 1, discard_timeout: 240 },
+      ...{ claimed_at: now, expires_at: now + 10_000_000, receipt: "an earlier delivery" },
+      ...{ result: { reward: 1, is_success: true, metadata: {}, log_metrics: {} }, result_at: now },
+    };
+    const { back } = await deliverOver(house, aRollout(), () => ({
+      key: keyOf(),
+      state: "reporting",
+      attempt,
+    }));
+    expect(back).toHaveLength(1);
+    expect(house.clock.now() - now).toBeLessThan(600_000);
+    expect(house.logged("message deferred")).toMatchObject([{ because: "open-attempt", seconds: 30 }]);
+    expect(await house.item(keyOf())).toMatchObject({ state: "reporting", attempt: { id: "gone.1" } });
+  });
+
   test("an agent that fails, fenced and given back before the message is", async () => {
     const written: [string, string | undefined][] = [];
     const house = await open({

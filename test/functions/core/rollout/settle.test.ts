@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { EngineError } from "../../../../functions/core/errors.ts";
 import { isOpen } from "../../../../functions/core/rollout/rollout-item.ts";
 import {
   settleLeftover,
@@ -97,6 +98,24 @@ describe("an attempt with a result", () => {
     const settled = await settleWithResult(s.ports, limits, s.item, { ...options, until: NOW + 14_000 });
     expect(settled.settled).toBe(false);
     expect((await s.stands()).attempt).toMatchObject({ gone_since: NOW + 5000, result });
+  });
+
+  test("whose end the engine is still at keeps the moment of it, so that the next one who looks sends no other", async () => {
+    const s = await stage({ pool: ["ours"] }, stored, { item: withResult });
+    const end = async () => {
+      await s.clock.sleep(14_000);
+      throw new EngineError({ failure: "unclear", call: "end_episode", detail: "no answer" });
+    };
+    const ports = { ...s.ports, engine: { ...s.engine, end } };
+    await settleWithResult(ports, limits, s.item, { ...options, until: NOW + 14_000 });
+    expect((await s.stands()).attempt).toMatchObject({ end_sent_at: NOW, result });
+    for (let sweep = 0; sweep < 10; sweep += 1) {
+      await s.clock.sleep(20_000);
+      const item = await s.stands();
+      if (!isOpen(item)) throw new Error("expected the rollout open");
+      await settleLeftover(s.ports, limits, item, { reason: "crashed", until: s.clock.now() + 12_000 });
+    }
+    expect(s.ends()).toEqual([]);
   });
 
   test("past its expiry is given back instead of ended", async () => {
