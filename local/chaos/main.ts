@@ -45,6 +45,7 @@ async function run(seed: number): Promise<ChaosOutcome> {
     repeats: REPEATS,
     batchTasks,
     throttle,
+    engineVersion: options.engineVersion,
     assemblyDir,
     directory,
     drainSeconds: options.drain,

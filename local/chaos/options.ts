@@ -1,5 +1,6 @@
 /** The options of `npm run chaos`. */
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { type EngineVersion, engineVersions } from "../engine/config.ts";
 import { type FaultKind, faultKinds, kindsNamed } from "./kinds.ts";
 
 export interface MainOptions {
@@ -10,6 +11,7 @@ export interface MainOptions {
   readonly drain: number;
   /** The throttle's ratio; 0 for none. */
   readonly throttle: number;
+  readonly engineVersion: EngineVersion;
 }
 
 export function readOptions(argv: readonly string[]): MainOptions {
@@ -34,6 +36,11 @@ export function readOptions(argv: readonly string[]): MainOptions {
       "tasks in a batch, as a multiple of those that it needs; 0 for no limit",
       ratio,
       0,
+    )
+    .addOption(
+      new Option("--engine-version <version>", "which published engine to stand in for")
+        .choices(engineVersions)
+        .default(engineVersions[0]),
     )
     .addHelpText("after", `\nKinds of faults:\n${kinds.join("\n")}`)
     .showHelpAfterError()

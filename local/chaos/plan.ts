@@ -54,6 +54,11 @@ const engineCalls = [
 ] as const;
 const tableCalls = ["PutItem", "PutItem", "PutItem", "GetItem", "UpdateItem", "Query", "DeleteItem"] as const;
 const queueCalls = ["DeleteMessage", "ChangeMessageVisibility", "SendMessage"] as const;
+/** What a server that cannot build its pool answers otherwise. */
+const poolCalls = {
+  "engine-default-pool": "/get_current_batch_rollout_pool_information",
+  "engine-buffer-500": "/get_episode_buffer",
+} as const;
 /** These happen less than once a rollout. */
 const rareCalls: ReadonlySet<string> = new Set([
   "/abort_episode",
@@ -72,6 +77,9 @@ const lasts: Partial<Record<FaultKind, readonly [number, number]>> = {
   "engine-restart-lost": [0.2, 2],
   "engine-sync": [0, 0],
   "engine-slow-end": [20, 32],
+  "engine-cut-ends": [20, 32],
+  "engine-crash": [0.5, 3],
+  "engine-stopped": [0.5, 3],
   "table-throttle": [0.5, 2.5],
 };
 /** The engine needs time to roll again after these. */
@@ -81,6 +89,9 @@ const heavy: ReadonlySet<FaultKind> = new Set([
   "engine-restart-lost",
   "engine-sync",
   "engine-slow-end",
+  "engine-cut-ends",
+  "engine-crash",
+  "engine-stopped",
 ]);
 
 export function makePlan({ seed, rollouts, minutes, kinds }: PlanOptions): Plan {
@@ -108,7 +119,7 @@ export function makePlan({ seed, rollouts, minutes, kinds }: PlanOptions): Plan 
   return {
     kills,
     sweepKills: wanted.has("kill-sweep") ? sweepKills : [],
-    engine: requests("engine-", engineCalls, share(60, 2)),
+    engine: [...requests("engine-", engineCalls, share(60, 2)), ...poolFaults({ seed, rollouts, kinds })],
     table: requests("table-", tableCalls, share(40, 3)),
     queue: requests("queue-", queueCalls, share(60, 2)),
     redeliveries: wanted.has("queue-delivered-twice")
@@ -116,6 +127,18 @@ export function makePlan({ seed, rollouts, minutes, kinds }: PlanOptions): Plan 
       : [],
     timed: timedFaults(seed, rollouts, minutes).filter(({ kind }) => wanted.has(kind)),
   };
+}
+
+/** Many more pools are read than rollouts end; their draws are their own, so that the others keep theirs. */
+function poolFaults({ seed, rollouts, kinds }: Omit<PlanOptions, "minutes">): Nth<RequestFault>[] {
+  const random = createRandom("chaos-pool", seed);
+  const count = Math.max(4, Math.round(rollouts / 12));
+  return Object.entries(poolCalls).flatMap(([kind, call]) => {
+    const most = call === poolCalls["engine-buffer-500"] ? Math.max(4, rollouts / 5) : rollouts * 2;
+    const drawn = Array.from({ length: count }, () => integer(random, 1, Math.ceil(most)));
+    const what = { kind: kind as keyof typeof poolCalls, call };
+    return kinds.includes(what.kind) ? drawn.map((nth) => ({ what, nth })) : [];
+  });
 }
 
 const requestKinds: ReadonlySet<FaultKind> = new Set([

@@ -71,11 +71,21 @@ function violations(outcome: ChaosOutcome): string[] {
 
 /** One row a seed. */
 export function renderSeeds(outcomes: readonly ChaosOutcome[]): string {
-  const head = ["seed", "rollouts", "faults", "kills", "ended", "dead", "unknown", "violations"];
+  const head = [
+    "seed",
+    "rollouts",
+    "faults",
+    "kills",
+    "ended",
+    "dead",
+    "unknown",
+    "undelivered",
+    "violations",
+  ];
   const table = new Table({ head: [...head, "settled median", "max", "seconds"], style: plain });
   for (const outcome of outcomes) {
     const { seed, checks, faults, recovery, evidence, seconds } = outcome;
-    const { ended = 0, dead = 0, unknown = 0 } = checks[0]?.counts ?? {};
+    const { ended = 0, dead = 0, unknown = 0, undelivered = 0 } = checks[0]?.counts ?? {};
     const injected = faults.reduce((sum, [, times]) => sum + times, 0);
     const found = checks.reduce((sum, check) => sum + check.violations.length, 0);
     const times = [recovery.median, recovery.max].map((value) => value?.toFixed(1) ?? "–");
@@ -86,6 +96,7 @@ export function renderSeeds(outcomes: readonly ChaosOutcome[]): string {
       ended,
       dead,
       unknown,
+      undelivered,
       found,
     ];
     table.push([seed, ...counts, ...times, seconds.total.toFixed(0)]);

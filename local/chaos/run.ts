@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
 import { systemClock as clock } from "../../functions/system-clock.ts";
+import type { EngineVersion } from "../engine/config.ts";
 import { createModel } from "../engine/model.ts";
 import { type EngineHandle, startEngine } from "../engine/start.ts";
 import type { Check, Evidence, Throttle } from "./check/evidence.ts";
@@ -37,6 +38,8 @@ export interface ChaosOptions {
   /** How long the system may take to settle everything once the faults have stopped, s. */
   readonly drainSeconds: number;
   readonly throttle?: Throttle | undefined;
+  /** Default: newer. */
+  readonly engineVersion?: EngineVersion;
   readonly stop?: AbortSignal;
   /** Breaks of the system itself, to see whether the checks catch them: for their tests. */
   readonly breaks?: Partial<Interceptors> & {
@@ -162,7 +165,7 @@ async function conclude(
 }
 
 async function startStandIn(
-  { seed, repeats, batchTasks }: ChaosOptions,
+  { seed, repeats, batchTasks, engineVersion = "newer" }: ChaosOptions,
   { tasks }: Pushes,
 ): Promise<EngineHandle> {
   return await startEngine({
@@ -170,6 +173,7 @@ async function startStandIn(
     seed,
     model: createModel({ tasks, seed }),
     config: {
+      engineVersion,
       batchTasks,
       repeats,
       bootSeconds: 1,

@@ -1,4 +1,5 @@
 /** Injects the planned faults that strike requests, at the three proxies. */
+import { unreadablePool } from "../engine/views.ts";
 import { Armed } from "./armed.ts";
 import type { Killer } from "./killer.ts";
 import type { FaultKind, KillPoint, Side, Tally } from "./kinds.ts";
@@ -125,7 +126,11 @@ function armed(faults: Plan["engine"]): Armed<RequestFault> {
 
 function verdictOf(kind: FaultKind): Before {
   if (kind === "engine-hang") return { hangMs: HANG_MS };
-  if (kind === "engine-500")
+  if (kind === "engine-default-pool")
+    return {
+      answer: { status: 200, text: JSON.stringify(unreadablePool), contentType: "application/json" },
+    };
+  if (kind === "engine-500" || kind === "engine-buffer-500")
     return {
       answer: { status: 500, text: "Internal Server Error", contentType: "text/plain; charset=utf-8" },
     };

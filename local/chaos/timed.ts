@@ -76,6 +76,13 @@ async function strikeEngine(
   tally.add(kind);
   if (kind === "engine-sync") {
     if (engine.inspect().status.startsWith("ENGINE.ROLLING")) engine.forceWeightSync();
+  } else if (kind === "engine-cut-ends") {
+    engine.delayAcknowledgements(seconds);
+    await slept(SLOW_WINDOW_MS, stop);
+    if (engine.inspect().status.startsWith("ENGINE.ROLLING")) engine.forceWeightSync();
+    engine.delayAcknowledgements(engine.config.ackSeconds);
+  } else if (kind === "engine-crash" || kind === "engine-stopped") {
+    await stopAndStart(engine, kind, seconds);
   } else if (kind === "engine-slow-end") {
     engine.delayAcknowledgements(seconds);
     await slept(SLOW_WINDOW_MS, stop);
@@ -86,6 +93,21 @@ async function strikeEngine(
     else await engine.restart({ keepState: kind === "engine-restart-kept", downSeconds: seconds });
     await engineProxy.up();
   }
+}
+
+/** Not cut short by the end of the faults: an engine that stays OFFLINE would end nothing any more. */
+async function stopAndStart(
+  engine: EngineHandle,
+  kind: "engine-crash" | "engine-stopped",
+  seconds: number,
+): Promise<void> {
+  if (engine.inspect().status === "ENGINE.OFFLINE") return;
+  if (kind === "engine-stopped") engine.stop();
+  else engine.killTrainer();
+  const until = Date.now() + 2000 * engine.config.launcherSeconds;
+  while (engine.inspect().status !== "ENGINE.OFFLINE" && Date.now() < until) await delay(50);
+  await delay(seconds * 1000);
+  engine.start();
 }
 
 async function slept(ms: number, signal: AbortSignal): Promise<boolean> {

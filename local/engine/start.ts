@@ -134,6 +134,11 @@ export class EngineHandle {
     this.#engine.start();
   }
 
+  /** As `stop_engine` does. */
+  stop(): void {
+    this.#engine.stop();
+  }
+
   /** Closes the listening socket and every connection, and listens on the same port again. */
   async restart({ keepState, downSeconds = 0 }: RestartOptions): Promise<void> {
     await this.#server?.close();

@@ -29,7 +29,7 @@ export interface Evidence {
   /** Episodes that are still claimed. */
   readonly openAtEngine: number;
   /** Which rollout an output belongs to; default: `metadata.rollout`. */
-  readonly rolloutOf?: (output: EntryOf<"output">) => string | undefined;
+  readonly rolloutOf?: (reported: Reported) => string | undefined;
   /** The table's items by rollout. */
   readonly items?: ReadonlyMap<string, RolloutItem>;
   readonly letters?: readonly Letter[];
@@ -55,6 +55,8 @@ export interface Check {
 }
 
 export type Output = EntryOf<"output">;
+/** An output as a client reported it. */
+export type Reported = Pick<Output, "clientUuid" | "episodeUuid" | "taskId" | "output">;
 
 /** Outputs that reached the trainer, by rollout; those of nobody under the empty key. */
 export function outputsByRollout({ ledger, rolloutOf = fromMetadata }: Evidence): Map<string, Output[]> {
@@ -62,7 +64,16 @@ export function outputsByRollout({ ledger, rolloutOf = fromMetadata }: Evidence)
   return Map.groupBy(outputs, (output) => rolloutOf(output) ?? "");
 }
 
-function fromMetadata(output: Output): string | undefined {
-  const rollout = output.output.metadata["rollout"];
+/** Rollouts with an end that the engine answered as a success although its trainer never got the output. */
+export function undelivered({ ledger, rolloutOf = fromMetadata }: Evidence): Set<string> {
+  const ends = ledger.filter((entry): entry is EntryOf<"end"> => entry.kind === "end");
+  const lies = ends.filter(
+    ({ accepted, delivered, episodeType }) => accepted && delivered === false && episodeType === "train",
+  );
+  return new Set(lies.map((end) => rolloutOf(end) ?? ""));
+}
+
+function fromMetadata({ output }: Reported): string | undefined {
+  const rollout = output.metadata["rollout"];
   return typeof rollout === "string" ? rollout : undefined;
 }

@@ -42,6 +42,38 @@ it("takes another worker's own mapping of outputs to rollouts", () => {
   expect(violated({ ...bare, rolloutOf: ({ clientUuid }) => clientUuid })).toEqual([]);
 });
 
+describe("an end that the engine answered as a success and never delivered", () => {
+  const ledger = ledgerOf(claim("main/i1.1"), {
+    kind: "end",
+    accepted: true,
+    delivered: false,
+    episodeType: "train",
+    refusal: "",
+    clientUuid: "main/i1.1",
+    episodeUuid: "e1",
+    taskId: "task-1",
+    output: { reward: 0.5, is_success: true, metadata: { rollout: KEY }, log_metrics: {} },
+  });
+
+  it.each([
+    ["is counted", evidenceOf({ ledger })],
+    [
+      "is counted once the batch has passed without it",
+      evidenceOf({ ledger, item: itemOf({ confirmed_at: null }) }),
+    ],
+    ["is counted for another worker", { pushed: [KEY], ledger, openAtEngine: 0 }],
+  ])("%s", (_, evidence) => {
+    expect(violated(evidence)).toEqual([]);
+    expect(checkAll(evidence)[0]?.counts).toMatchObject({ ended: 0, undelivered: 1 });
+  });
+
+  it("is not confirmed", () => {
+    expect(violated(evidenceOf({ ledger, item: itemOf({ confirmed_at: START }) }))).toEqual([
+      [1, "the table says confirmed, the trainer never got it"],
+    ]);
+  });
+});
+
 describe("1: nothing is lost", () => {
   const nothing = { ledger: [] };
   it.each([
