@@ -7,9 +7,8 @@ import { announceLocalRun, type LocalRun, localRunFile, retractLocalRun } from "
 import type { Task } from "../functions/core/protocol.ts";
 import { fleetsOf } from "./job/deployment.ts";
 import type { JobOptions } from "./job/options.ts";
-import { keptFolder, settings, startStandIn, TICK_SECONDS } from "./job/run.ts";
+import { build, keptFolder, startStandIn, TICK_SECONDS } from "./job/run.ts";
 import { region } from "./region.ts";
-import { synthesise } from "./synth.ts";
 import { type System, startSystem } from "./system.ts";
 
 /** Resolves when `stop` has fired and everything is down again. */
@@ -23,7 +22,7 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
   const announced = { pid: process.pid };
   try {
     const engineUrl = options.engine ?? standIn?.url ?? "";
-    await synthesise(join(scratch, "assembly"), settings(options, engineUrl));
+    await build(join(scratch, "assembly"), options, engineUrl);
     stop.throwIfAborted();
     const log = join(folder, "functions.log");
     system = await startSystem({

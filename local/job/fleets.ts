@@ -35,19 +35,24 @@ function parseShare(text: string): FleetShare {
   return share;
 }
 
-/** Each fleet with the agent of its name, where one ships, and a throttle that holds its share. */
+/** Each fleet with the agent that was asked for, else the one of its name, where one ships; and a throttle for its share. */
 export function fleetSettings(
   shares: readonly FleetShare[],
-  options: { agent: string; batchTasks: number; repeats: number },
+  options: { agent: string | undefined; batchTasks: number; repeats: number },
 ): Record<string, unknown> {
   const entries = shares.map(({ name, ratio }) => [
     name,
     {
-      agent: existsSync(shippedAgentEntry(name)) ? name : options.agent,
+      ...agentOf(name, options.agent),
       throttle: { ratio, batchSize: options.batchTasks, repeats: options.repeats },
     },
   ]);
   return Object.fromEntries(entries);
+}
+
+function agentOf(fleet: string, agent: string | undefined): { agent?: string } {
+  if (agent !== undefined) return { agent };
+  return existsSync(shippedAgentEntry(fleet)) ? { agent: fleet } : {};
 }
 
 /** Splits the tasks in the proportion of the shares, so that all queues run dry at about the same time. */

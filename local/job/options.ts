@@ -1,7 +1,8 @@
 /** The options of `npm start`. */
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { engineAddress } from "../../functions/adapters/engine/index.ts";
 import { SettingsError } from "../../functions/core/errors.ts";
+import { type EngineVersion, engineVersions } from "../engine/config.ts";
 import { type FleetShare, parseFleets } from "./fleets.ts";
 
 export interface JobOptions {
@@ -10,12 +11,17 @@ export interface JobOptions {
   readonly tasks: string | undefined;
   readonly seed: number;
   readonly engine: string | undefined;
-  readonly agent: string;
+  /** Undefined: as cdk.json says, else that of the fleet's name, else math. */
+  readonly agent: string | undefined;
+  /** A file as cdk.json is; undefined for the project's. */
+  readonly settings: string | undefined;
   readonly fleets: readonly FleetShare[] | undefined;
   readonly keep: string | undefined;
   readonly json: boolean;
   /** Keep everything running, for the sortie command, and push nothing. */
   readonly serve: boolean;
+  /** Of the stand-in. */
+  readonly engineVersion: EngineVersion;
   /** The stand-in waits for its training config. */
   readonly offline: boolean;
 }
@@ -30,7 +36,11 @@ export function readOptions(argv: readonly string[]): JobOptions {
     .option("--tasks <file.jsonl>", "one AgentJet task a line, instead of generated word problems")
     .option("--seed <n>", "of the problems and of the stand-in's model", natural, 1)
     .option("--engine <url>", "a real engine instead of the stand-in", address)
-    .option("--agent <name>", "math, calculator, or the path of your own", "math")
+    .option(
+      "--agent <name>",
+      "math, calculator, or the path of your own (default: as cdk.json says, else that of the fleet's name, else math)",
+    )
+    .option("--settings <cdk.json>", "settings to run with (default: the project's cdk.json)")
     .option(
       "--fleets <shares>",
       "several fleets, as math=0.4,code=0.6*5: share of the batch, slowness",
@@ -39,6 +49,11 @@ export function readOptions(argv: readonly string[]): JobOptions {
     .option("--keep <dir>", "keep queue and table in this folder across runs")
     .option("--json", "print one JSON object as the last line", false)
     .option("--serve", "push nothing; keep everything running for sortie … --local, until Ctrl-C", false)
+    .addOption(
+      new Option("--engine-version <version>", "which published engine the stand-in is")
+        .choices(engineVersions)
+        .default(engineVersions[0]),
+    )
     .option("--offline", "the stand-in waits for sortie engine start", false)
     .showHelpAfterError()
     .parse(argv as string[]);

@@ -17,14 +17,12 @@ import { type System, startSystem } from "../system.ts";
 import { type Account, Accounting, engineAccount } from "./accounting.ts";
 import { fleetsOf } from "./deployment.ts";
 import { EngineSilence } from "./engine-silence.ts";
-import { fleetSettings, mixByStep, paced, splitTasks } from "./fleets.ts";
+import { mixByStep, paced, splitTasks } from "./fleets.ts";
 import type { JobOptions } from "./options.ts";
 import { createProgress } from "./progress.ts";
+import { batchTasks, settings, settingsNote, writtenSettings } from "./settings.ts";
 import { faultsOf, type Summary } from "./summary.ts";
 
-/** How many episodes at once: enough to fill the stand-in's batch, few enough processes for two cores. */
-const MAX_EPISODES = 30;
-const EPISODES_PER_INVOCATION = 10;
 export const TICK_SECONDS = 5;
 const LOOK_INTERVAL_MS = 1000;
 /** Without any rollout coming to its end for so long, the run is given up. */
@@ -53,7 +51,7 @@ export async function runJob(
   let outcome: Followed | undefined;
   const wantsLog = () => options.keep !== undefined || (!stop.aborted && (outcome?.faults.length ?? 0) > 0);
   try {
-    await synthesise(join(scratch, "assembly"), settings(options, engineUrl));
+    await build(join(scratch, "assembly"), options, engineUrl);
     stop.throwIfAborted();
     system = await startSystem({
       assemblyDir: join(scratch, "assembly"),
@@ -72,31 +70,20 @@ export async function runJob(
   }
 }
 
+/** Builds the functions and the template with the settings of this run. @throws InputError */
+export async function build(outDir: string, options: JobOptions, engineUrl: string): Promise<void> {
+  const written = await writtenSettings(options.settings);
+  const note = settingsNote(written);
+  if (note !== undefined) process.stderr.write(`${note}\n`);
+  await synthesise(outDir, settings(options, engineUrl, written));
+}
+
 export async function keptFolder(name: string): Promise<string> {
   const folder = resolve(name);
   await mkdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
     throw new InputError(`--keep ${name}: expected a folder that can be written to (${error.code})`);
   });
   return folder;
-}
-
-/** Different tasks in a batch of the stand-in: few, so that its policy is updated often; ten where they are shared. */
-function batchTasks(options: JobOptions): number {
-  return options.fleets ? 10 : 4;
-}
-
-export function settings(options: JobOptions, engineUrl: string): Record<string, unknown> {
-  const { agent, repeats } = options;
-  return {
-    engineUrl,
-    agent,
-    maxEpisodes: MAX_EPISODES,
-    episodesPerInvocation: EPISODES_PER_INVOCATION,
-    retain: false,
-    ...(options.fleets && {
-      fleets: fleetSettings(options.fleets, { agent, repeats, batchTasks: batchTasks(options) }),
-    }),
-  };
 }
 
 export async function startStandIn(options: JobOptions, tasks: readonly Task[]): Promise<EngineHandle> {
@@ -108,6 +95,7 @@ export async function startStandIn(options: JobOptions, tasks: readonly Task[]):
     seed: options.seed,
     model: fleets ? paced(model, splitTasks(tasks, fleets), fleets, seconds) : model,
     config: {
+      engineVersion: options.engineVersion,
       batchTasks: batchTasks(options),
       repeats: options.repeats,
       startRolling: !options.offline,

@@ -130,6 +130,14 @@ describe("npm start with bad input pushes nothing, and says what is wrong:", () 
     expect(err).not.toMatch(/^\s+at /m);
   });
 
+  test("a setting in the file of settings that the deployment would refuse", { timeout }, async () => {
+    const path = file("settings.json", '{"context": {"timeoutSeconds": 5000}}');
+    const { code, err } = await npmStart("--settings", path).done;
+    expect(code).toBe(1);
+    expect(err).toMatch(/^from cdk\.json: timeoutSeconds\n/);
+    expect(err).toMatch(/settings need a change:\n {2}- timeoutSeconds: .+5000/);
+  });
+
   test("an agent that is not there", { timeout }, async () => {
     const { code, err } = await npmStart("--agent", "nowhere.ts").done;
     expect(code).toBe(1);
