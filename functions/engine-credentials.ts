@@ -56,7 +56,7 @@ class SecretHeader implements EngineCredentials {
   #token: string | undefined;
   #version = 0;
   #readAt = Number.NEGATIVE_INFINITY;
-  #reading: Promise<string> | undefined;
+  #reading: { readonly at: number; readonly token: Promise<string> } | undefined;
 
   constructor(options: SecretHeaderOptions) {
     this.#options = options;
@@ -77,15 +77,21 @@ class SecretHeader implements EngineCredentials {
   }
 
   #read(): Promise<string> {
-    this.#reading ??= this.#readOnce().finally(() => {
-      this.#reading = undefined;
+    const at = this.#options.clock.now();
+    // One that began before the function was frozen may bring a token of that time, or nothing.
+    if (this.#reading !== undefined && at - this.#reading.at < RENEW_PAUSE_MS) return this.#reading.token;
+    const token = this.#readOnce().finally(() => {
+      if (this.#reading?.token === token) this.#reading = undefined;
     });
-    return this.#reading;
+    this.#reading = { at, token };
+    return token;
   }
 
   async #readOnce(): Promise<string> {
     const { arn, clock, read } = this.#options;
+    const beganAt = clock.now();
     const token = tokenIn(await read(arn), arn);
+    if (beganAt < this.#readAt) return this.#token ?? token;
     if (this.#token !== undefined && this.#token !== token) this.#version += 1;
     this.#token = token;
     this.#readAt = clock.now();

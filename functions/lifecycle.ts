@@ -25,7 +25,6 @@ import { systemClock as clock } from "./system-clock.ts";
 
 const environment = readLifecycleEnvironment(process.env);
 const dispatcher = engineDispatcher(environment, clock);
-const engine = createEngine({ url: environment.engineUrl, clock, dispatcher });
 const queues = createQueueClient();
 const table = tableOptions(environment.table);
 const store = createLifecycleStore({ ...table, snapshotTtlDays: environment.snapshotTtlDays });
@@ -50,11 +49,12 @@ const fleets: FleetQueue[] = environment.fleets.map(
   }),
 );
 
-const drive = createDrive(environment, table, engine, fleets);
-
 export async function handler(_event: unknown, context: Context): Promise<{ at?: string; status?: string }> {
   const log = createLog({ engine: environment.engine, invocation: context.awsRequestId });
   const endsAt = clock.now() + context.getRemainingTimeInMillis();
+  // Its own: what an earlier tick asked of the engine is not this one's answer.
+  const engine = createEngine({ url: environment.engineUrl, clock, dispatcher });
+  const drive = createDrive(environment, table, engine, fleets);
   const snapshot = await tick(
     {
       clock,

@@ -32,17 +32,16 @@ const table = tableOptions(environment.table);
 
 const gates = createGateStore(table);
 const usage = createUsageStore(table);
-const shared: Omit<Ports, "log" | "gate"> = {
+const shared: Omit<Ports, "log" | "gate" | "engine"> = {
   clock,
   random: Math.random,
-  engine: createEngine({ url: environment.engineUrl, clock, dispatcher }),
   rollouts: createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   aborts: createAbortStore(table),
   invocations: createInvocationStore(table),
   admissions: createAdmissionStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   queue: createQueue({ client: createQueueClient(), ...environment }),
   meter: createMeter(limits.fleet),
-  agents: { agent, start: (grant) => createChat({ ...grant, dispatcher }) },
+  agents: { agent, start: (grant) => createChat({ ...grant, dispatcher, clock }) },
 };
 
 let serial = 0;
@@ -54,13 +53,20 @@ const nextSerial = () => {
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const log = createLog({ fleet: limits.fleet, invocation: context.awsRequestId });
   const gate = new FleetGate({ clock, log, gates }, limits.fleet);
+  // Its own: what an earlier invocation asked of the engine is not this one's answer.
+  const engine = createEngine({ url: environment.engineUrl, clock, dispatcher });
   const batch = {
     id: context.awsRequestId,
     endsAt: clock.now() + context.getRemainingTimeInMillis(),
     nextSerial,
   };
   const began = clock.now();
-  const back = await runBatch(event.Records.map(queueRecord), batch, { ...shared, log, gate }, limits);
+  const back = await runBatch(
+    event.Records.map(queueRecord),
+    batch,
+    { ...shared, engine, log, gate },
+    limits,
+  );
   await noteUsage(log, (clock.now() - began) / 1000, Number(context.memoryLimitInMB), event.Records.length);
   return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
 }

@@ -21,9 +21,9 @@ export class InvalidOutputError extends SortieError {
 
 /**
  * What is known about a call to the engine that did not succeed:
- * `refused` it answered no (a 4xx, or `success: false`) and did nothing;
+ * `refused` the engine itself answered no (a refusal that this call can have, or `success: false`) and did nothing;
  * `unreachable` no connection came about, so it did nothing;
- * `unclear` it may have acted: time-out, reset, 5xx, or an answer that cannot be read.
+ * `unclear` it may have acted: time-out, reset, 5xx, or an answer that the engine cannot have given, as of a proxy.
  */
 export type EngineFailure = "refused" | "unreachable" | "unclear";
 
@@ -35,12 +35,15 @@ export class EngineError extends SortieError {
   readonly status: number | undefined;
   /** The engine's own words (`detail` of its answer), or the error of the transport. */
   readonly detail: string;
+  /** Milliseconds after which to ask again, where the answer said so (`retry-after`); at most ten minutes. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(facts: {
     failure: EngineFailure;
     call: string;
     detail: string;
     status?: number | undefined;
+    retryAfterMs?: number | undefined;
     cause?: unknown;
   }) {
     const status = facts.status === undefined ? "" : ` with HTTP ${facts.status}`;
@@ -50,6 +53,7 @@ export class EngineError extends SortieError {
     this.call = facts.call;
     this.status = facts.status;
     this.detail = facts.detail;
+    this.retryAfterMs = facts.retryAfterMs;
   }
 }
 
@@ -69,10 +73,13 @@ export class NotOfferedError extends EngineError {
 export class ModelError extends SortieError {
   readonly code = "model-error";
   readonly status: number | undefined;
+  /** Whether something on the way to the model failed, or answered in its place: nothing that the agent did. */
+  readonly outage: boolean;
 
-  constructor(message: string, status?: number, cause?: unknown) {
+  constructor(message: string, status?: number, cause?: unknown, outage = false) {
     super(message, { cause });
     this.status = status;
+    this.outage = outage;
   }
 }
 

@@ -133,5 +133,7 @@ export interface AgentRunner {
     calls: () => number;
     /** Unix ms at which the last call began. */
     lastCallAt: () => number | undefined;
+    /** What kept the last call from the model, where neither the model nor the engine answered it. */
+    outage?: () => string | undefined;
   };
 }

@@ -175,7 +175,7 @@ export const codeAnswerSchema = z.object({
 });
 export type CodeAnswer = z.infer<typeof codeAnswerSchema>;
 
-export const experimentDirSchema = z.object({ server_experiment_dir: z.string().nullish().default(null) });
+export const experimentDirSchema = z.object({ server_experiment_dir: z.string().nullable() });
 
 /** A line that the engine's terminal shows for 30 s. */
 export const verboseLogSchema = z.object({
@@ -185,6 +185,6 @@ export const verboseLogSchema = z.object({
   message: text,
 });
 export type VerboseLog = z.infer<typeof verboseLogSchema>;
-export const verboseLogsSchema = z.object({ entries: z.array(verboseLogSchema).default([]) });
+export const verboseLogsSchema = z.object({ entries: z.array(verboseLogSchema) });
 /** Whatever it answers, the line was taken. */
 export const anyAnswerSchema = z.unknown();

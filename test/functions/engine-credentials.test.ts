@@ -57,14 +57,38 @@ test("every call carries the token, which is read once", async () => {
 });
 
 test("a model call carries the token beside the episode's own key", async () => {
-  const { server, dispatcher } = await guarded();
+  const { server, dispatcher, clock } = await guarded();
   const { signal } = new AbortController();
-  const chat = createChat({ baseUrl: `${server.url}/v1`, apiKey: "sk-ajet-key", signal, dispatcher });
+  const chat = createChat({ baseUrl: `${server.url}/v1`, apiKey: "sk-ajet-key", signal, dispatcher, clock });
   await chat.chat({ messages: [{ role: "user", content: "2+2?" }] });
   expect(server.received[0]?.headers).toMatchObject({
     authorization: "Bearer sk-ajet-key",
     "x-sortie-token": "first",
   });
+});
+
+test("a model call after the attempt's signal fails at once with its reason, by chat and by fetch", async () => {
+  const { server, dispatcher, clock } = await guarded();
+  const stray: unknown[] = [];
+  const note = (error: unknown) => stray.push(error);
+  process.on("unhandledRejection", note);
+  const attempt = new AbortController();
+  const baseUrl = `${server.url}/v1`;
+  createChat({ baseUrl, apiKey: "sk-ajet-late", signal: attempt.signal, dispatcher, clock });
+  attempt.abort(new Error("over"));
+  for (const headers of [{ authorization: "Bearer sk-ajet-late" }, { "x-api-key": "sk-ajet-late" }]) {
+    const call = fetch(`${baseUrl}/messages`, { method: "POST", body: "{}", headers, dispatcher });
+    await expect(call).rejects.toMatchObject({ cause: { message: "over" } });
+  }
+  await new Promise(setImmediate);
+  process.off("unhandledRejection", note);
+  expect([stray, server.received]).toEqual([[], []]);
+});
+
+test("a request that cannot be sent fails instead of hanging, as without a token", async () => {
+  const { server, dispatcher } = await guarded();
+  const options = { origin: server.url, path: "/v1 /models", method: "GET" as const };
+  await expect(dispatcher.request(options)).rejects.toThrow("invalid request path");
 });
 
 test("an agent's own fetch carries it too", async () => {
@@ -101,7 +125,7 @@ test("a token that stays refused is read no more than once in a while", async ()
   const { engine, world, clock, tokens } = await guarded({ valid: "other" });
   const ends = async () => {
     const failure = await engine.end(anEnd).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ failure: "refused", status: 401 });
+    expect(failure).toMatchObject({ failure: "unclear", status: 401 });
     expect(failure instanceof EngineError && failure.message.includes("first")).toBe(false);
   };
   for (let tries = 0; tries < 5; tries += 1) await ends();

@@ -154,7 +154,7 @@ export class House extends FleetMessages {
       queue: createQueue({ client: createQueueClient(), ...parts }),
       agents: {
         agent: options.agent ?? askOnce,
-        start: (grant) => createChat({ ...grant, dispatcher }),
+        start: (grant) => createChat({ ...grant, dispatcher, clock }),
       },
       log: (_level, message, facts = {}) => this.log.push({ message, facts }),
       meter: { attempt: (facts) => this.metered.push(facts) },

@@ -67,9 +67,19 @@ export async function playEngine(trace: Trace, clock: FakeClock): Promise<Script
     const reply = script === undefined ? statusAt(trace, at) : script.length > 1 ? script.shift() : script[0];
     // Nobody sleeps while a request is under way, so this moves the clock on at once.
     void clock.advance(REQUEST_MS);
-    play(reply ?? { status: 404, json: { detail: `nothing is scripted for ${path}` } }, request, response);
+    play(
+      asSent(path, reply) ?? { status: 404, json: { detail: `nothing is scripted for ${path}` } },
+      request,
+      response,
+    );
   });
   return Object.assign(server, { seen });
+}
+
+/** The recordings' scripts left the status out of the pool, which the reference does not look at; an engine sends it. */
+function asSent(path: string, reply: ScriptedReply | undefined): ScriptedReply | undefined {
+  const isPool = path.endsWith("/get_current_batch_rollout_pool_information") && reply?.json !== undefined;
+  return isPool ? { ...reply, json: { ...Object(reply.json), engine_status: "ENGINE.ROLLING" } } : reply;
 }
 
 function statusAt(trace: Trace, at: number): ScriptedReply {

@@ -7,7 +7,9 @@ import { SettingsError } from "../../core/errors.ts";
  */
 export function engineAddress(setting: string): string {
   const trimmed = setting.trim().replace(/\/+$/, "");
-  const url = URL.parse(trimmed);
+  // A parser forgives `http:/host` and `http:\\host`, which is then not the address that stands there.
+  const url =
+    /^[a-z]+:($|[\d]|\/\/[^/\\\s])/i.test(trimmed) && !trimmed.includes("\\") ? URL.parse(trimmed) : null;
   const faults =
     url === null ? [`expected a URL such as https://host/prefix, found "${trimmed}"`] : faultsOf(url);
   if (faults.length > 0) throw new SettingsError("engineUrl", faults);
@@ -24,10 +26,14 @@ function faultsOf(url: URL): string[] {
 }
 
 /**
- * A grant's `openai_base_url` names the engine as the engine sees itself, an inside address: scheme and host give way
- * to the address that this client uses. Source: the reference's `begin_episode`.
+ * A grant's `openai_base_url` names the engine as the engine sees itself, an inside address: its origin gives way to the
+ * address that this client uses, and its path stays. Undefined where it is no plain http address: an episode's key and
+ * prompts go nowhere but to the engine. Source: the reference's `begin_episode`.
  */
-export function rewriteBaseUrl(baseUrl: string, address: string): string {
-  // A function, because `$` in an address would be read as a pattern.
-  return baseUrl.replace(/^https?:\/\/[^/]+/i, () => address);
+export function rewriteBaseUrl(baseUrl: string, address: string): string | undefined {
+  // WHATWG's parser forgives too much: `http:/other`, `http:\\other` and leading blanks all become another host.
+  if (!/^https?:\/\/[^/\\\s?#@]+(\/[^\s\\]*)?$/i.test(baseUrl)) return undefined;
+  const url = URL.parse(baseUrl);
+  if (url === null || faultsOf(url).length > 0) return undefined;
+  return address + (url.pathname === "/" && !baseUrl.endsWith("/") ? "" : url.pathname);
 }

@@ -1,8 +1,12 @@
 /** What an answer, or the lack of one, says about a call: a value, or an `EngineError` of the right kind. */
 import type { z } from "zod";
-import { EngineError, redact } from "../../core/errors.ts";
+import { EngineError, NotOfferedError, redact } from "../../core/errors.ts";
+import type { CallName } from "./calls.ts";
 import { neverSent } from "./dispatcher.ts";
+import { isRefusal, lacksCall } from "./engine-words.ts";
 import { GivenUp, type HttpReply } from "./exchange.ts";
+import { parseJson } from "./json.ts";
+import { retryAfterMs } from "./retry-after.ts";
 
 /** Characters of somebody else's text that a message quotes at most. */
 export const MAX_QUOTE = 300;
@@ -11,15 +15,6 @@ export const MAX_QUOTE = 300;
 export function quote(text: string): string {
   const clean = redact(text.trim());
   return clean.length > MAX_QUOTE ? `${clean.slice(0, MAX_QUOTE)}…` : clean;
-}
-
-/** What stands in the text as JSON; undefined where it is none. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The words of a refusal: FastAPI's `detail`, OpenAI's `error.message`, else the text itself. */
@@ -36,25 +31,31 @@ function field(value: unknown, name: string): unknown {
 
 /**
  * Decodes an answer of the engine.
- * @throws EngineError `refused` for 3xx and 4xx; `unclear` for 5xx and for a 200 that is not what the call answers.
+ * @throws EngineError `refused` for a refusal that the engine itself gives to this call; `unclear` for every other answer
+ * that is not what the call answers. @throws NotOfferedError where the engine is older than the call.
  */
-export function readAnswer<T>(call: string, url: string, reply: HttpReply, schema: z.ZodType<T>): T {
+export function readAnswer<T>(call: CallName, url: string, reply: HttpReply, schema: z.ZodType<T>): T {
   const { status } = reply;
   const fail = (failure: "refused" | "unclear", detail: string) =>
-    new EngineError({ failure, call, status, detail });
-  if (status >= 500) throw fail("unclear", foreign(reply, url) ?? wordsOf(reply));
-  if (status >= 400) throw fail("refused", foreign(reply, url) ?? wordsOf(reply));
-  if (status >= 300) {
-    throw fail(
-      "refused",
-      `expected the engine's JSON, found a redirect to ${quote(reply.location)}; check engineUrl`,
-    );
-  }
+    new EngineError({ failure, call, status, detail, retryAfterMs: retryAfterMs(reply) });
+  if (lacksCall(call, reply)) throw new NotOfferedError(call, status);
+  if (isRefusal(call, reply)) throw fail("refused", wordsOf(reply));
+  if (status !== 200) throw fail("unclear", strangeAnswer(reply, url));
   const json = parseJson(reply.text);
-  if (json === undefined) throw fail("unclear", foreign(reply, url) ?? notJson(reply, url));
+  if (json === undefined) throw fail("unclear", notJson(reply, url));
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   throw fail("unclear", `expected the protocol's fields, found others: ${quote(issuesOf(parsed.error))}`);
+}
+
+/** What was found in place of an answer that the engine gives. */
+function strangeAnswer(reply: HttpReply, url: string): string {
+  if (reply.status >= 500) return foreign(reply, url) ?? wordsOf(reply);
+  if (reply.status >= 300 && reply.status < 400)
+    return `expected the engine's JSON, found a redirect to ${quote(reply.location)}; check engineUrl`;
+  const found = foreign(reply, url);
+  if (found !== undefined) return found;
+  return `expected the engine's own answer, found "${wordsOf(reply)}" of something before it; check engineUrl (${url}) and its proxy`;
 }
 
 function issuesOf(error: z.ZodError): string {

@@ -3,6 +3,7 @@ import { EngineError } from "../../core/errors.ts";
 import type { ClaimAnswer, ClaimRequest, EndRequest, EpisodeStatus } from "../../core/protocol.ts";
 import { claimAnswerSchema } from "../../core/protocol.ts";
 import { rewriteBaseUrl } from "./address.ts";
+import { quote } from "./answers.ts";
 
 /** A grant without an episode or an address cannot be used: as good as an answer that cannot be read. */
 export const grantSchema = claimAnswerSchema.refine(
@@ -47,10 +48,24 @@ function required(call: string, field: string, value: string): void {
   });
 }
 
+/** @throws EngineError `unclear` where the grant's address cannot be used: the episode is given away all the same. */
 export function withGrantAt(address: string, answer: ClaimAnswer): ClaimAnswer {
-  return { ...answer, openai_base_url: rewriteBaseUrl(answer.openai_base_url, address) };
+  if (!answer.success) return answer;
+  return { ...answer, openai_base_url: usableUrl("claim_episode", answer.openai_base_url, address) };
 }
 
+/** An unclaimed episode may have no address yet. */
 export function withEpisodeAt(address: string, episode: EpisodeStatus): EpisodeStatus {
-  return { ...episode, openai_base_url: rewriteBaseUrl(episode.openai_base_url, address) };
+  return { ...episode, openai_base_url: rewriteBaseUrl(episode.openai_base_url, address) ?? "" };
+}
+
+function usableUrl(call: string, baseUrl: string, address: string): string {
+  const url = rewriteBaseUrl(baseUrl, address);
+  if (url !== undefined) return url;
+  throw new EngineError({
+    failure: "unclear",
+    call,
+    status: 200,
+    detail: `expected openai_base_url to be an http address such as http://host:10086/v1, found "${quote(baseUrl.replace(/\/\/[^/]*@/, "//***@"))}"`,
+  });
 }

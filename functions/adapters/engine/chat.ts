@@ -2,11 +2,15 @@
 import type { Dispatcher } from "undici";
 import * as z from "zod";
 import type { ChatMessage, ChatRequest } from "../../core/agent.ts";
+import type { Clock } from "../../core/clock.ts";
 import { ModelError } from "../../core/errors.ts";
-import { parseJson, transportWords, wordsOf } from "./answers.ts";
-import { sharedDispatcher } from "./dispatcher.ts";
+import { transportWords, wordsOf } from "./answers.ts";
+import { neverSent, sharedDispatcher } from "./dispatcher.ts";
 import { exchange, type HttpReply } from "./exchange.ts";
+import { parseJson } from "./json.ts";
 import { watchModelCalls } from "./model-calls.ts";
+import { outageOf } from "./outage.ts";
+import { retryAfterMs } from "./retry-after.ts";
 
 export interface ChatOptions {
   /** A grant's `openai_base_url`, with the address that this client uses. */
@@ -16,10 +20,13 @@ export interface ChatOptions {
   readonly signal: AbortSignal;
   /** Default: the one of this process. */
   readonly dispatcher?: Dispatcher;
+  /** For the pauses before a call that did not reach the model is made again. */
+  readonly clock: Clock;
 }
 export interface Chat {
   /**
-   * Resolves to the assistant's message of the first choice.
+   * Resolves to the assistant's message of the first choice. A call that a limiter turns away (429, 503 with
+   * `retry-after`), or that finds no connection, is made again, for up to a minute.
    * @throws ModelError where there is no answer, or none with choices; the signal's reason once that has fired.
    */
   chat(request: ChatRequest): Promise<ChatMessage>;
@@ -30,35 +37,74 @@ export interface Chat {
   calls(): number;
   /** Unix ms at which the last call began. */
   lastCallAt(): number | undefined;
+  /** What kept the last call from the model, if anything but the model or the engine did. */
+  outage(): string | undefined;
 }
 
 /** The engine ignores `model`, but OpenAI's API wants one; the reference client sends this name. */
 const MODEL = "reserved_field";
 
 export function createChat(options: ChatOptions): Chat {
-  const { signal, dispatcher = sharedDispatcher() } = options;
+  const { signal, clock, dispatcher = sharedDispatcher() } = options;
   const url = `${options.baseUrl.replace(/\/+$/, "")}/chat/completions`;
   const headers = { authorization: `Bearer ${options.apiKey}` };
-  const { calls, lastCallAt } = watchModelCalls(options.apiKey, signal);
+  const { calls, lastCallAt, outage } = watchModelCalls(options.apiKey, signal);
+  const ask = async (body: object): Promise<ChatMessage | TurnedAway> => {
+    signal.throwIfAborted();
+    try {
+      const reply = await exchange(dispatcher, { method: "POST", url, body, headers, signal });
+      return turnedAway(reply) ?? messageOf(reply);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ModelError) throw error;
+      const words = `expected an answer of the model, found none: ${transportWords(error)}`;
+      const failure = new ModelError(words, undefined, error, true);
+      if (!neverSent(error)) throw failure;
+      return new TurnedAway(failure);
+    }
+  };
   return {
     calls,
     lastCallAt,
+    outage,
     chat: async (request) => {
-      signal.throwIfAborted();
       const body = { model: MODEL, ...request, stream: false };
-      const reply = await exchange(dispatcher, { method: "POST", url, body, headers, signal }).catch(
-        (error) => {
-          signal.throwIfAborted();
-          throw new ModelError(
-            `expected an answer of the model, found none: ${transportWords(error)}`,
-            undefined,
-            error,
-          );
-        },
-      );
-      return messageOf(reply);
+      const until = clock.now() + PATIENCE_MS;
+      for (let tries = 0; ; tries += 1) {
+        const answer = await ask(body);
+        if (!(answer instanceof TurnedAway)) return answer;
+        const waitMs = Math.max(answer.waitMs, FIRST_PAUSE_MS * 2 ** Math.min(tries, 4));
+        if (clock.now() + waitMs > until) throw answer.error;
+        await clock.sleep(waitMs, signal);
+      }
     },
   };
+}
+
+/** A call that did not reach the model, and may be made again after a while. */
+class TurnedAway {
+  readonly error: ModelError;
+  /** What the answer asks for. */
+  readonly waitMs: number;
+
+  constructor(error: ModelError, waitMs = 0) {
+    this.error = error;
+    this.waitMs = waitMs;
+  }
+}
+
+/**
+ * How long a call is tried again that does not reach the model, ms: well within the time after which the engine takes back
+ * an episode without model calls.
+ */
+const PATIENCE_MS = 60_000;
+const FIRST_PAUSE_MS = 1000;
+
+/** A limiter turns a request away without passing it on: 429, or 503 with the time at which to come again. */
+function turnedAway(reply: HttpReply): TurnedAway | undefined {
+  const waitMs = retryAfterMs(reply);
+  const isLimit = reply.status === 429 || (reply.status === 503 && waitMs !== undefined);
+  return isLimit ? new TurnedAway(failureOf(reply), waitMs) : undefined;
 }
 
 const toolCallSchema = z.looseObject({
@@ -82,15 +128,14 @@ const completionSchema = z.looseObject({
 function messageOf(reply: HttpReply): ChatMessage {
   const completion = completionSchema.safeParse(parseJson(reply.text));
   const message = completion.data?.choices[0]?.message;
-  if (message === undefined || reply.status >= 300) {
-    const found = `HTTP ${reply.status} with "${wordsOf(reply)}"`;
-    throw new ModelError(
-      `expected a chat completion with choices, found ${found}`,
-      reply.status,
-      completion.error,
-    );
-  }
+  if (message === undefined || reply.status >= 300) throw failureOf(reply, completion.error);
   const { content, tool_calls, ...rest } = message;
   // OpenAI leaves these out where there is nothing; engines write null, which an agent need not handle.
   return { ...rest, content: content ?? null, ...(tool_calls == null ? {} : { tool_calls }) };
+}
+
+function failureOf(reply: HttpReply, cause?: unknown): ModelError {
+  const found = `HTTP ${reply.status} with "${wordsOf(reply)}"`;
+  const words = `expected a chat completion with choices, found ${found}`;
+  return new ModelError(words, reply.status, cause, outageOf(reply) !== undefined);
 }

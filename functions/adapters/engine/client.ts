@@ -5,9 +5,6 @@ import type { Engine, NewerEngine } from "../../core/engine.ts";
 import { EngineError } from "../../core/errors.ts";
 import {
   canContinueSchema,
-  engineStatusSchema,
-  episodeBufferSchema,
-  poolInformationSchema,
   startAnswerSchema,
   stopAnswerSchema,
   successSchema,
@@ -18,6 +15,7 @@ import { abortBody, claimBody, endBody, grantSchema, withEpisodeAt, withGrantAt 
 import { type Caller, callTimeouts, createCaller, type Timeouts } from "./calls.ts";
 import { sharedDispatcher } from "./dispatcher.ts";
 import { newerCalls } from "./newer-calls.ts";
+import { bufferAnswerSchema, poolAnswerSchema, statusAnswerSchema } from "./readings.ts";
 import { cachedStatus } from "./status.ts";
 
 export interface EngineOptions {
@@ -42,7 +40,7 @@ export function createEngine(options: EngineOptions): Engine {
     timeouts: { ...callTimeouts, ...options.timeouts },
     getRetries: options.getRetries ?? 1,
   });
-  const ask = () => caller.get("get_engine_status", engineStatusSchema);
+  const ask = () => caller.get("get_engine_status", statusAnswerSchema);
   return {
     url,
     status: cachedStatus(ask, options.clock),
@@ -56,7 +54,7 @@ type LifecycleCall = "syncConfig" | "start" | "stop";
 
 type EpisodeCall = Exclude<keyof Engine, "url" | "status" | LifecycleCall | keyof NewerEngine>;
 
-function episodeCalls(url: string, { get, post }: Caller): Pick<Engine, EpisodeCall> {
+function episodeCalls(url: string, { get, ask, post }: Caller): Pick<Engine, EpisodeCall> {
   return {
     claim: async (request, call) =>
       withGrantAt(url, await post("claim_episode", claimBody(request), grantSchema, call)),
@@ -76,14 +74,14 @@ function episodeCalls(url: string, { get, post }: Caller): Pick<Engine, EpisodeC
     canContinue: async (client_uuid, episode_uuid) => {
       // As in the reference: no episode, no question.
       if (episode_uuid === "") return false;
-      const answer = await post("can_continue_episode", { client_uuid, episode_uuid }, canContinueSchema);
+      const answer = await ask("can_continue_episode", { client_uuid, episode_uuid }, canContinueSchema);
       return answer.can_continue;
     },
     buffer: async () => {
-      const { buffer } = await post("get_episode_buffer", {}, episodeBufferSchema);
+      const { buffer } = await ask("get_episode_buffer", {}, bufferAnswerSchema);
       return buffer.map((episode) => withEpisodeAt(url, episode));
     },
-    pool: () => get("get_current_batch_rollout_pool_information", poolInformationSchema),
+    pool: () => get("get_current_batch_rollout_pool_information", poolAnswerSchema),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The connections to the engine and to the model: one pool per process, and nothing in it goes stale unnoticed. */
 import { Agent, Dispatcher } from "undici";
-import { noteRequest } from "./model-calls.ts";
+import { type NotedCall, noteRequest } from "./model-calls.ts";
 
 /** Milliseconds that an idle socket is kept: uvicorn closes idle ones after 5 s, and a POST on a closed one breaks. */
 export const KEEP_ALIVE_MS = 3000;
@@ -46,7 +46,13 @@ export class FreshDispatcher extends Dispatcher {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const now = this.#now();
-    noteRequest(options.path, options.headers, now);
+    let noted: NotedCall | undefined;
+    try {
+      noted = noteRequest(options.path, options.headers, now, options.method);
+    } catch (error) {
+      failUnsent(handler, error);
+      return true;
+    }
     if (now - this.#lastUse > KEEP_ALIVE_MS) this.#renew();
     this.#lastUse = now;
     const agent = this.#agent;
@@ -54,7 +60,7 @@ export class FreshDispatcher extends Dispatcher {
       // Only the agent that answered: by now another answer may have replaced it.
       if (this.#agent === agent) this.#renew();
     };
-    return agent.dispatch(options, observe(handler, distrust));
+    return agent.dispatch(options, observe(handler, distrust, noted));
   }
 
   override close(): Promise<void> {
@@ -74,7 +80,11 @@ export class FreshDispatcher extends Dispatcher {
 }
 
 /** Passes everything on; notes a 5xx while its socket is still busy, so before anybody can reuse it. */
-function observe(handler: Dispatcher.DispatchHandler, onServerError: () => void): Dispatcher.DispatchHandler {
+function observe(
+  handler: Dispatcher.DispatchHandler,
+  onServerError: () => void,
+  noted: NotedCall | undefined,
+): Dispatcher.DispatchHandler {
   let started = false;
   return {
     onRequestStart(controller, context) {
@@ -86,18 +96,35 @@ function observe(handler: Dispatcher.DispatchHandler, onServerError: () => void)
     },
     onResponseStart(controller, status, headers, message) {
       if (status >= 500) onServerError();
+      noted?.answered(status, mediaType(headers["content-type"]));
       handler.onResponseStart?.(controller, status, headers, message);
     },
     onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
     onResponseEnd: (controller, trailers) => handler.onResponseEnd?.(controller, trailers),
     onResponseError(controller, error) {
       if (!started) markUnsent(error);
+      noted?.failed(error);
       handler.onResponseError?.(controller, error);
     },
     onResponseStarted: () => handler.onResponseStarted?.(),
     onBodySent: (chunk) => handler.onBodySent?.(chunk),
     onRequestSent: () => handler.onRequestSent?.(),
   };
+}
+
+/**
+ * Tells the handler of a request that it has failed before anything was sent: whoever has returned true from `dispatch`,
+ * or may be called by somebody who has, must not throw.
+ */
+export function failUnsent(handler: Dispatcher.DispatchHandler, error: unknown): void {
+  const failure = error instanceof Error ? error : new Error(String(error));
+  // There is no request to control yet; undici's own interceptors say null here as well.
+  handler.onResponseError?.(null as never, markUnsent(failure));
+}
+
+/** Without parameters, lower case; empty where there is none. */
+export function mediaType(header: string | string[] | undefined): string {
+  return (String(header ?? "").split(";")[0] ?? "").trim().toLowerCase();
 }
 
 /** Notes that the request which failed with this error never reached a connection. */

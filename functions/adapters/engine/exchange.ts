@@ -1,6 +1,6 @@
 /** One HTTP request and its whole answer, bounded in time and size. Throws what undici throws. */
 import type { Dispatcher } from "undici";
-import { markUnsent } from "./dispatcher.ts";
+import { markUnsent, mediaType } from "./dispatcher.ts";
 import { GuardedDispatcher, isUnauthorised } from "./guard.ts";
 
 /** Bytes of an answer that are read at most: a pool of a large batch has a few megabytes. */
@@ -21,8 +21,14 @@ export interface HttpReply {
   readonly contentType: string;
   /** Where a redirect leads, else empty. */
   readonly location: string;
+  /** As the headers `retry-after` and `date` say it, else empty. */
+  readonly retryAfter: string;
+  readonly date: string;
   readonly text: string;
 }
+
+/** No cache on the way may answer in place of the engine. */
+const FRESH = { accept: "application/json", "cache-control": "no-cache" } as const;
 
 /**
  * Sends again, once, what a proxy refused over a token that has been rotated since: neither the proxy nor the engine acts
@@ -47,15 +53,17 @@ async function send(dispatcher: Dispatcher, request: HttpRequest): Promise<HttpR
     origin: url.origin,
     path: url.pathname + url.search,
     method: request.method,
-    headers: { accept: "application/json", "content-type": body.type, ...request.headers },
+    headers: { ...FRESH, "content-type": body.type, ...request.headers },
     body: body.content,
     signal: request.signal,
   });
-  const { location } = reply.headers;
+  const { location, date, "retry-after": retryAfter } = reply.headers;
   return {
     status: reply.statusCode,
     contentType: mediaType(reply.headers["content-type"]),
     location: String(location ?? ""),
+    retryAfter: String(retryAfter ?? ""),
+    date: String(date ?? ""),
     text: await readText(reply.body),
   };
 }
@@ -63,11 +71,6 @@ async function send(dispatcher: Dispatcher, request: HttpRequest): Promise<HttpR
 function encoded(body: unknown): { type: string; content: Uint8Array | string | null } {
   if (body instanceof Uint8Array) return { type: "application/zip", content: body };
   return { type: "application/json", content: body === undefined ? null : JSON.stringify(body) };
-}
-
-function mediaType(header: string | string[] | undefined): string {
-  const value = String(header ?? "");
-  return (value.split(";")[0] ?? "").trim().toLowerCase();
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {

@@ -1,6 +1,6 @@
 /** A proxy in front of the engine that wants to see a token: in each request to it, whoever sends the request. */
 import { Dispatcher } from "undici";
-import { markUnsent } from "./dispatcher.ts";
+import { failUnsent } from "./dispatcher.ts";
 
 /** The token of a proxy, as headers. */
 export interface EngineCredentials {
@@ -28,15 +28,18 @@ export class GuardedDispatcher extends Dispatcher {
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     if (String(options.origin).replace(/\/$/, "") !== this.#origin)
       return this.#inner.dispatch(options, handler);
-    this.#credentials.headers().then(
-      (extra) => {
-        const headers = withHeaders(options.headers, extra);
-        this.#inner.dispatch({ ...options, headers }, this.#observe(handler));
-      },
-      // There is no request to control yet; undici's own interceptors say null here as well.
-      (error: unknown) => handler.onResponseError?.(null as never, markUnsent(asError(error))),
-    );
+    // Nobody waits for this: whatever fails is the handler's to know, or the request would hang for ever.
+    void this.#dispatch(options, handler).catch(() => undefined);
     return true;
+  }
+
+  async #dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): Promise<void> {
+    try {
+      const headers = withHeaders(options.headers, await this.#credentials.headers());
+      this.#inner.dispatch({ ...options, headers }, this.#observe(handler));
+    } catch (error) {
+      failUnsent(handler, error);
+    }
   }
 
   /** To be remembered before a request, in case that it is refused. */
@@ -80,10 +83,6 @@ export class GuardedDispatcher extends Dispatcher {
 
 export function isUnauthorised(status: number): boolean {
   return status === 401 || status === 403;
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
 
 type Headers = Dispatcher.DispatchOptions["headers"];

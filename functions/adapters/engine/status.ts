@@ -6,22 +6,50 @@ import { CANNOT_CONNECT, type EngineStatus } from "../../core/protocol.ts";
 /** Milliseconds for which a status is not asked again. Source: the reference's `cache_with_ttl(ttl=0.5)`. */
 export const STATUS_CACHE_MS = 500;
 
-/** Wraps a status call: never throws, cached on the clock, shared by concurrent callers. */
+/** A pending answer is not waited for longer, ms: its call has given up, or the process was frozen meanwhile. */
+export const STALE_MS = 10_000;
+
+interface Asked {
+  /** Unix ms. */
+  readonly at: number;
+  readonly status: Promise<EngineStatus>;
+  /** Unix ms until which nobody asks again; undefined while the answer is pending. */
+  until: number | undefined;
+}
+
+/**
+ * Wraps a status call: never throws, cached on the clock, shared by concurrent callers. An answer counts from when it was
+ * asked for: a function that was frozen in between does not take it for today's. While the answer asks for patience
+ * (`retry-after`), nobody asks again.
+ */
 export function cachedStatus(ask: () => Promise<EngineStatus>, clock: Clock): () => Promise<EngineStatus> {
-  let pending: Promise<EngineStatus> | undefined;
-  let known: { status: EngineStatus; until: number } | undefined;
-  const refresh = async () => {
-    const status = await ask().catch(cannotConnect);
-    known = { status, until: clock.now() + STATUS_CACHE_MS };
-    pending = undefined;
-    return status;
+  let last: Asked | undefined;
+  const refresh = (): Asked => {
+    const asked: Asked = {
+      at: clock.now(),
+      until: undefined,
+      status: ask().then(
+        (status) => {
+          asked.until = Math.min(clock.now(), asked.at + STALE_MS) + STATUS_CACHE_MS;
+          return status;
+        },
+        (error: unknown) => {
+          const told = error instanceof EngineError ? (error.retryAfterMs ?? 0) : 0;
+          asked.until = clock.now() + Math.max(STATUS_CACHE_MS, Math.min(told, LONGEST_SILENCE_MS));
+          return cannotConnect(error);
+        },
+      ),
+    };
+    return asked;
   };
-  return async () => {
-    if (known !== undefined && clock.now() < known.until) return known.status;
-    pending ??= refresh();
-    return pending;
+  return () => {
+    if (last === undefined || clock.now() >= (last.until ?? last.at + STALE_MS)) last = refresh();
+    return last.status;
   };
 }
+
+/** Running episodes must learn within a minute that the engine has left its rolling states, whatever a limiter asks for. */
+const LONGEST_SILENCE_MS = 60_000;
 
 /** The detail says why, in place of the engine's own. */
 function cannotConnect(error: unknown): EngineStatus {

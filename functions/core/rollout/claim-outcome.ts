@@ -55,6 +55,8 @@ export interface WaitedOut {
   /** The engine's status at the last look. */
   readonly status: string;
   readonly detail: string;
+  /** What the last answer asked for before the next try, where that is longer than the usual delay. */
+  readonly retryAfterSeconds?: number;
 }
 export interface UnclearClaim {
   readonly kind: "unclear-claim";

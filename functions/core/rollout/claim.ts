@@ -24,6 +24,8 @@ interface Again {
   readonly because: WaitedBecause;
   readonly detail: string;
   readonly delay: number;
+  /** Whether the delay is what an answer asked for. */
+  readonly told?: boolean;
 }
 
 /**
@@ -51,7 +53,8 @@ export async function claimEpisode(
     const error = tries.lost?.error;
     if (error !== undefined) return { kind: "unclear-claim", error, status: status.engine_status };
     const because = stop === "stopped" ? stop : step.because;
-    return { kind: "waited-out", because, status: status.engine_status, detail: step.detail };
+    const told = step.told ? { retryAfterSeconds: step.delay } : {};
+    return { kind: "waited-out", because, status: status.engine_status, detail: step.detail, ...told };
   }
 }
 
@@ -146,5 +149,7 @@ function refused(failCause: string): Again {
 
 function afterError(error: unknown): Again {
   if (!(error instanceof EngineError)) throw error;
-  return again("engine-error", error.message, RETRY_DELAY);
+  const told = Math.ceil((error.retryAfterMs ?? 0) / 1000);
+  const step = again("engine-error", error.message, Math.max(RETRY_DELAY, told));
+  return told > RETRY_DELAY ? { ...step, told: true } : step;
 }

@@ -91,6 +91,11 @@ async function findGrant(uuid: string, ports: Ports): Promise<ClaimAnswer | unde
   if (!held) return undefined;
   ports.log("warn", "claim answer was lost, episode found", { episode: held.episode_uuid });
   const { episode_uuid, openai_base_url, openai_api_key } = held;
+  if (openai_base_url === "") {
+    ports.log("error", "episode has no address that can be used", { episode: episode_uuid });
+    await giveBack(uuid, episode_uuid, ports);
+    return undefined;
+  }
   return { success: true, client_uuid: uuid, episode_uuid, openai_base_url, openai_api_key, fail_cause: "" };
 }
 

@@ -17,6 +17,8 @@ export type Reported =
 
 /** Between two looks at an episode that cannot be decided yet. */
 const LOOK_INTERVAL_MS = 5000;
+/** So often the engine may refuse an end in words that nobody knows before it is believed: they may be a proxy's. */
+const UNKNOWN_REFUSALS = 3;
 /** An end that is still ours after so many looks never arrived: the engine takes one end at most, so send it again. */
 const LOOKS_BEFORE_RESEND = 2;
 /** An end that was left without an answer for so long has most likely arrived, and the engine is at it. */
@@ -36,6 +38,10 @@ interface Reporting {
   goneSince: number | undefined;
   /** When the end was sent that the engine may still be at. */
   endSentAt: number | undefined;
+  /** How often the engine refused the end in words that are none of the protocol's. */
+  unknownRefusals: number;
+  /** What the last answer asked for before the next request, ms. */
+  toldMs: number;
 }
 
 export async function report(
@@ -50,6 +56,8 @@ export async function report(
     maybeSent: options.resumed,
     goneSince: item.attempt.gone_since,
     endSentAt: item.attempt.end_sent_at,
+    unknownRefusals: 0,
+    toldMs: 0,
   };
   // A result that another process stored may have been reported by it: look before sending.
   let look = options.resumed;
@@ -61,7 +69,7 @@ export async function report(
     if (sent === "look") look = true;
     else if (sent.decided) return sent;
     else detail = sent.detail;
-    if (!(await pause(ports, state.until))) return undecided(state, detail);
+    if (!(await pause(ports, state))) return undecided(state, detail);
   }
 }
 
@@ -102,20 +110,28 @@ function isPending({ endSentAt }: Reporting, now: number): boolean {
   return endSentAt !== undefined && now - endSentAt < END_PENDING_MS;
 }
 
-/** What a failed end means, by the engine's own order of checks (protocol, "End"). */
+/**
+ * What a failed end means, by the engine's own order of checks (protocol, "End"). Only the engine's words decide: whatever
+ * else answers knows nothing of the episode, and a stored reward is not thrown away over it.
+ */
 function afterFailedEnd(error: EngineError, state: Reporting): Reported | "look" {
   const detail = error.message;
+  state.toldMs = error.retryAfterMs ?? 0;
   if (error.failure === "unreachable") return { decided: false, detail };
   if (error.failure === "unclear") {
     state.maybeSent = true;
     return "look";
   }
-  if (state.maybeSent) return "look";
+  // A body that does not validate has not been taken earlier either.
   if (error.status === 422) return { decided: true, reason: "invalid-output", detail };
+  if (state.maybeSent) return "look";
   if (/not in rolling state/.test(error.detail))
     return { decided: true, reason: "engine-left-rolling", detail };
-  const lost = error.status === 404 || /not found|not in claimed status/.test(error.detail);
-  return { decided: true, reason: lost ? "episode-lost" : "engine-refused", detail };
+  if (/not found|not in claimed status|is claimed by/.test(error.detail))
+    return { decided: true, reason: "episode-lost", detail };
+  state.unknownRefusals += 1;
+  const believed = error.status === undefined || state.unknownRefusals >= UNKNOWN_REFUSALS;
+  return believed ? { decided: true, reason: "engine-refused", detail } : "look";
 }
 
 /** Looks until the episode's fate is clear, or is still ours and the end never arrived. */
@@ -132,7 +148,7 @@ async function lookUntilClear(
     if (sight === "ours" && mayBeSent && !isPending(state, ports.clock.now())) return "send";
     const verdict = verdictOf(sight, state, ports.clock.now());
     if (verdict) return verdict;
-    if (!(await pause(ports, state.until))) return undecided(state, `looked, and saw it ${sight}`);
+    if (!(await pause(ports, state))) return undecided(state, `looked, and saw it ${sight}`);
   }
 }
 
@@ -175,8 +191,9 @@ async function look(
     const vanished = sight === "lost" && state.maybeSent && (await hasVanished(ports, attempt.episode, pool));
     return vanished ? "vanished" : sight;
   } catch (error) {
-    if (error instanceof EngineError) return "unreadable";
-    throw error;
+    if (!(error instanceof EngineError)) throw error;
+    state.toldMs = error.retryAfterMs ?? 0;
+    return "unreadable";
   }
 }
 
@@ -190,8 +207,11 @@ async function hasVanished(ports: SettlePorts, episode: string, pool: PoolInform
   return !(await ports.engine.buffer()).some(({ episode_uuid }) => episode_uuid === episode);
 }
 
-async function pause(ports: SettlePorts, until: number): Promise<boolean> {
-  if (ports.clock.now() + LOOK_INTERVAL_MS >= until) return false;
-  await ports.clock.sleep(LOOK_INTERVAL_MS);
+/** Waits as long as told, or until the next look; false where this process has no time for that. */
+async function pause(ports: SettlePorts, state: Reporting): Promise<boolean> {
+  const ms = Math.max(LOOK_INTERVAL_MS, state.toldMs);
+  state.toldMs = 0;
+  if (ports.clock.now() + ms >= state.until) return false;
+  await ports.clock.sleep(ms);
   return true;
 }

@@ -114,9 +114,15 @@ function waitedOut(claim: Exclude<ClaimOutcome, Granted>, record: QueueRecord, p
   const because = claim.kind === "waited-out" ? claim.because : "engine-error";
   return {
     done: false,
-    delaySeconds: waitInQueue(because, record.receiveCount, ports.random),
+    delaySeconds: Math.max(waitInQueue(because, record.receiveCount, ports.random), toldToWait(claim)),
     because,
   };
+}
+
+/** Seconds that the last answer asked for, if it did. */
+function toldToWait(claim: Exclude<ClaimOutcome, Granted>): number {
+  if (claim.kind === "waited-out") return claim.retryAfterSeconds ?? 0;
+  return Math.ceil((claim.error.retryAfterMs ?? 0) / 1000);
 }
 
 async function workOnEpisode(

@@ -64,7 +64,8 @@ export async function runAgent(
     );
     return { kind: "output", output: checked, calls: model.calls(), lastCallAt: model.lastCallAt() };
   } catch (error) {
-    return { kind: "failed", ...blame(error, signal), calls: model.calls() };
+    const blamed = outageBehind(error, signal, model.outage) ?? blame(error, signal);
+    return { kind: "failed", ...blamed, calls: model.calls() };
   } finally {
     over.abort();
     if (!signal.aborted) controller.abort(new AttemptAborted("ended", "the agent has returned"));
@@ -104,6 +105,24 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", abort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
+}
+
+/**
+ * What an agent throws because its model call came to nothing on the way is not the agent's doing, whatever it makes of it.
+ * Nor is it the rollout's: it uses up no attempt, but counts for the circuit.
+ */
+function outageBehind(
+  error: unknown,
+  signal: AbortSignal,
+  seen: (() => string | undefined) | undefined,
+): { reason: Reason; detail: string } | undefined {
+  if (signal.aborted || error instanceof InvalidOutputError) return undefined;
+  const outage = error instanceof ModelError ? error.outage && error.message : seen?.();
+  if (!outage) return undefined;
+  return {
+    reason: "engine-unreachable",
+    detail: `a model call did not reach the model: ${describeError(outage, 300)}`,
+  };
 }
 
 function blame(error: unknown, signal: AbortSignal): { reason: Reason; detail: string } {

@@ -52,6 +52,7 @@ async function runOne(fleet: (typeof fleets)[number], desk: AdmissionDesk, attem
     apiKey: grant.openai_api_key,
     signal,
     dispatcher,
+    clock,
   });
   await chat({ messages: [{ role: "user", content: "2 + 2?" }] });
   await clock.sleep(fleet.agentMs);

@@ -87,7 +87,7 @@ export async function startFleet() {
     invocations,
     admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
     queue,
-    agents: { agent, start: (grant) => createChat({ ...grant, dispatcher }) },
+    agents: { agent, start: (grant) => createChat({ ...grant, dispatcher, clock }) },
     log: (_level, message) => void logged.push(message),
     gate: {
       isTripped: async () => false,

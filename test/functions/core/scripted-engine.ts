@@ -10,7 +10,7 @@ export const us = "main/invocation-1.1";
 /** What the pool shows. `unreadable`: the engine answers 500. */
 export type Shown = "ours" | "ended" | "other" | "nowhere" | "past" | "unreadable";
 /** How an end or an abort is answered: with a status and its detail, or `cut`: taken or not, the answer is lost. */
-export type Answer = "ok" | "cut" | readonly [status: number, detail: unknown];
+export type Answer = "ok" | "cut" | readonly [status: number, detail: unknown, retryAfter?: string];
 
 export interface Script {
   /** One entry for each reading of the pool; the last one stays. */
@@ -69,7 +69,10 @@ function answer(how: Answer | undefined, request: Received, response: ServerResp
   if (how === "ok") sendJson(response, 200, { success: true });
   else if (how === "cut") request.socket.destroy();
   else if (how === undefined) sendJson(response, 418, { detail: "the test scripts no such call" });
-  else sendJson(response, how[0], { detail: how[1] });
+  else {
+    if (how[2] !== undefined) response.setHeader("retry-after", how[2]);
+    sendJson(response, how[0], { detail: how[1] });
+  }
 }
 
 function show(what: Shown | undefined, response: ServerResponse): void {

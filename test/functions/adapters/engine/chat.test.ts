@@ -1,7 +1,9 @@
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createChat } from "../../../../functions/adapters/engine/chat.ts";
 import { FreshDispatcher } from "../../../../functions/adapters/engine/dispatcher.ts";
 import { ModelError } from "../../../../functions/core/errors.ts";
+import { deadUrl } from "../../../support/engine-that.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 import { type Respond, sendJson, sendText, serve } from "../../../support/http-server.ts";
 
 const apiKey = "sk-ajet-c2VjcmV0";
@@ -17,7 +19,9 @@ async function chatWith(respond: Respond, signal = new AbortController().signal)
   const dispatcher = new FreshDispatcher();
   onTestFinished(() => dispatcher.destroy());
   onTestFinished(() => server[Symbol.asyncDispose]());
-  return { server, chat: createChat({ baseUrl: `${server.url}/gw/v1`, apiKey, signal, dispatcher }) };
+  const clock = new FakeClock();
+  const chat = createChat({ baseUrl: `${server.url}/gw/v1`, apiKey, signal, dispatcher, clock });
+  return { server, clock, chat };
 }
 
 async function failureOf(work: Promise<unknown>): Promise<ModelError> {
@@ -134,4 +138,92 @@ test("calls are counted, answered or not", async () => {
   await chat.chat({ messages });
   await failureOf(chat.chat({ messages }));
   expect(chat.calls()).toBe(2);
+});
+
+describe("a call that a proxy answers", () => {
+  const good: Respond = (_, response) =>
+    sendJson(response, 200, completion({ role: "assistant", content: "4" }));
+  const first = (spoil: Respond): Respond => {
+    let spoilt = false;
+    return (received, response) => {
+      if (spoilt) return good(received, response);
+      spoilt = true;
+      spoil(received, response);
+    };
+  };
+  const turnsAway = (status: number, retryAfter?: string): Respond => {
+    const headers = { "content-type": "text/html", ...(retryAfter ? { "retry-after": retryAfter } : {}) };
+    return (_, response) => response.writeHead(status, headers).end("<html>slow down</html>");
+  };
+
+  test.each([
+    ["429", turnsAway(429), 1000],
+    ["429 with a time", turnsAway(429, "7"), 7000],
+    ["503 with a time", turnsAway(503, "30"), 30_000],
+  ])("with %s was not passed on: it is made again, when told", async (_name, respond, pause) => {
+    const { chat, server, clock } = await chatWith(first(respond));
+    expect(await chat.chat({ messages })).toMatchObject({ content: "4" });
+    expect(clock.sleeps).toEqual([pause]);
+    expect(server.received).toHaveLength(2);
+  });
+
+  test("with 429 all the time is given up within a minute, as an outage", async () => {
+    const { chat, clock } = await chatWith(turnsAway(429));
+    expect(await failureOf(chat.chat({ messages }))).toMatchObject({ outage: true, status: 429 });
+    expect(clock.sleeps).toEqual([1000, 2000, 4000, 8000, 16_000, 16_000]);
+  });
+
+  test("with a time beyond that minute is given up at once", async () => {
+    const { chat, clock } = await chatWith(turnsAway(429, "600"));
+    expect(await failureOf(chat.chat({ messages }))).toMatchObject({ outage: true });
+    expect(clock.sleeps).toEqual([]);
+  });
+
+  test("is not waited for once the signal has fired", async () => {
+    const attempt = new AbortController();
+    const { chat, server } = await chatWith((received, response) => {
+      turnsAway(429)(received, response);
+      attempt.abort(new Error("over"));
+    }, attempt.signal);
+    await expect(chat.chat({ messages })).rejects.toThrow("over");
+    expect(server.received).toHaveLength(1);
+  });
+
+  const page = "<html>nginx</html>";
+  const replies: [string, number, string, string, boolean][] = [
+    ["502", 502, page, "text/html", true],
+    ["503 without a time", 503, "busy", "text/plain", true],
+    ["504", 504, page, "text/html", true],
+    ["a page for 404", 404, page, "text/html", true],
+    ["a page for 403", 403, page, "text/html", true],
+    ["JSON of its own for 403", 403, '{"message":"Forbidden"}', "application/json", true],
+    ["FastAPI's words for 401", 401, '{"detail":"Not authenticated"}', "application/json", true],
+    ["no route", 404, '{"detail":"Not Found"}', "application/json", true],
+    ["an empty 200", 200, "", "application/json", true],
+    ["a page with 200", 200, page, "text/html", true],
+    ["JSON of its own with 200", 200, '{"message":"hello"}', "application/json", true],
+    ["half an answer", 200, '{"choices":[', "application/json", true],
+    ["a redirect", 302, "", "text/html", true],
+    ["a gateway's 500", 500, '{"message":"Internal server error"}', "application/json", true],
+    ["the engine's 500", 500, "Internal Server Error", "text/plain; charset=utf-8", false],
+    ["the engine's 404", 404, '{"detail":"Episode ep-1 not found."}', "application/json", false],
+    ["the engine's 401", 401, '{"detail":"Missing authorization header"}', "application/json", false],
+    ["the model's 400", 400, '{"error":{"message":"too long"}}', "application/json", false],
+    ["an older engine's refusal", 200, '{"status_code":404,"detail":"x"}', "application/json", false],
+  ];
+  test.each(replies)("or the engine: %s is told apart", async (_name, status, text, type, outage) => {
+    const { chat, server } = await chatWith((_, response) => sendText(response, status, text, type));
+    expect(await failureOf(chat.chat({ messages }))).toMatchObject({ status, outage });
+    expect(server.received).toHaveLength(1);
+  });
+});
+
+test("a call that finds no connection is made again for a minute, and is an outage", async () => {
+  const dispatcher = new FreshDispatcher();
+  onTestFinished(() => dispatcher.destroy());
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const chat = createChat({ baseUrl: await deadUrl(), apiKey, signal, dispatcher, clock });
+  expect(await failureOf(chat.chat({ messages }))).toMatchObject({ outage: true, status: undefined });
+  expect(clock.sleeps).toHaveLength(6);
 });

@@ -58,12 +58,12 @@ describe("a claim", () => {
     expect(error.detail).toContain("expected the engine's JSON");
   });
 
-  test("answered with a redirect is refused and names the place", async () => {
+  test("answered with a redirect is unclear and names the place", async () => {
     const { engine } = await engineThat((_, response) =>
       response.writeHead(307, { location: "https://there/" }).end(),
     );
     const error = await errorOf(engine.claim(request));
-    expect(error).toMatchObject({ failure: "refused", status: 307 });
+    expect(error).toMatchObject({ failure: "unclear", status: 307 });
     expect(error.detail).toContain("found a redirect to https://there/; check engineUrl");
   });
 
@@ -121,6 +121,19 @@ describe("a claim", () => {
     expect(error.failure).toBe("unclear");
     expect(error.detail).toContain("found one of them empty");
   });
+
+  test.each(["http:///other/v1", "https:other", "ftp://x/v1", "http://u:p@inside/v1"])(
+    "granted at %s is unclear, since no prompt goes there",
+    async (openai_base_url) => {
+      const { engine } = await engineThat((_, response) =>
+        sendJson(response, 200, { ...grant, openai_base_url }),
+      );
+      const error = await errorOf(engine.claim(request));
+      expect(error.failure).toBe("unclear");
+      expect(error.detail).toContain("expected openai_base_url to be an http address");
+      expect(error.detail).not.toContain("u:p");
+    },
+  );
 
   test("with unknown fields and an unknown fail cause in its answer is understood", async () => {
     const answer = {

@@ -119,6 +119,24 @@ describe("waiting", () => {
     expect(clock.sleeps).toEqual([15_000]);
   });
 
+  test("waits as long as an answer asks for, and says so where that is too long", async () => {
+    const facts = { failure: "unclear", call: "claim_episode", status: 429, detail: "slow down" } as const;
+    const limited = new EngineError({ ...facts, retryAfterMs: 40_000 });
+    const onUnclearClaim = async () => undefined;
+    const patient = run(scripted(["ENGINE.ROLLING"], [limited, grant]).engine, {
+      waitUntil: 1_100_000,
+      onUnclearClaim,
+    });
+    expect(await patient.outcome).toMatchObject({ kind: "granted" });
+    expect(patient.clock.sleeps).toEqual([40_000]);
+    const hurried = run(scripted(["ENGINE.ROLLING"], [limited]).engine, {
+      waitUntil: 1_030_000,
+      onUnclearClaim,
+    });
+    expect(await hurried.outcome).toMatchObject({ because: "engine-error", retryAfterSeconds: 40 });
+    expect(hurried.clock.sleeps).toEqual([]);
+  });
+
   test("looks at the status again after each delay", async () => {
     const { engine, calls } = scripted(
       ["ENGINE.ROLLING", "ENGINE.WEIGHT_SYNCING", "ENGINE.ROLLING"],

@@ -58,11 +58,56 @@ describe("the end of an episode", () => {
       "engine-left-rolling",
     ],
     [[422, [{ loc: ["body", "workflow_output", "reward"], msg: "no number" }]], "invalid-output"],
-    [[403, "who are you?"], "engine-refused"],
   ] as const)("that is refused at once with %j is %s, and not sent again", async (answer, reason) => {
     const { reported, ends, looks } = await run({ ends: [answer] });
     expect(reported).toMatchObject({ decided: true, reason });
     expect([ends().length, looks()]).toEqual([1, 0]);
+  });
+});
+
+describe("an end that something before the engine answers", () => {
+  test.each([
+    [[403, "who are you?"]],
+    [[404, "Not Found"]],
+    [[401, "Not authenticated"]],
+    [[429, "Too Many Requests"]],
+    [[502, "bad gateway"]],
+    [[405, "Method Not Allowed"]],
+  ] as const)("with %j decides nothing: looked into, and sent again", async (answer) => {
+    const { reported, ends, looks } = await run({ ends: [answer, answer, "ok"], pool: ["ours"] });
+    expect(reported).toEqual({ decided: true, reason: "ended" });
+    expect([ends().length, looks()]).toEqual([3, 4]);
+  });
+
+  test("all the time keeps the stored result for the next delivery", async () => {
+    const { reported } = await run({ ends: [[403, "who are you?"]], pool: ["ours"] });
+    expect(reported).toMatchObject({ decided: false });
+  });
+
+  test("in the engine's form, with words that are not the engine's, is believed at the third time", async () => {
+    const odd = [400, "Request blocked"] as const;
+    const passing = await run({ ends: [odd, odd, "ok"], pool: ["ours"] });
+    expect(passing.reported).toEqual({ decided: true, reason: "ended" });
+    const staying = await run({ ends: [odd, odd, odd], pool: ["ours"] });
+    expect(staying.reported).toMatchObject({ decided: true, reason: "engine-refused" });
+    expect(staying.ends()).toHaveLength(3);
+  });
+
+  test("does not hide that the engine cannot read the body", async () => {
+    const invalid = [422, [{ loc: ["body"], msg: "no number" }]] as const;
+    const { reported, ends } = await run({ ends: [[502, "bad gateway"], invalid], pool: ["ours"] });
+    expect(reported).toMatchObject({ decided: true, reason: "invalid-output" });
+    expect(ends()).toHaveLength(2);
+  });
+
+  test("with a time is sent again after that, and not at all where the function ends sooner", async () => {
+    const limited = [429, "slow down", "70"] as const;
+    const patient = await run({ ends: [limited, "ok"], pool: ["ours"] }, { seconds: 120 });
+    expect(patient.reported).toEqual({ decided: true, reason: "ended" });
+    expect(patient.clock.sleeps).toEqual([70_000, 5000]);
+    const hurried = await run({ ends: [limited], pool: ["ours"] }, { seconds: 60 });
+    expect(hurried.reported).toMatchObject({ decided: false });
+    expect([hurried.ends().length, hurried.looks()]).toEqual([1, 0]);
   });
 });
 

@@ -26,7 +26,7 @@ afterEach(async () => {
 
 function start(
   agent: Loose,
-  options: { allow?: boolean; type?: EpisodeType; chat?: AgentEpisode["chat"] } = {},
+  options: { allow?: boolean; type?: EpisodeType; chat?: AgentEpisode["chat"]; outage?: string } = {},
 ) {
   const clock = new FakeClock(1000, "manual");
   const controller = new AbortController();
@@ -39,7 +39,12 @@ function start(
   };
   const agents = {
     agent: agent as Agent,
-    start: () => ({ chat: counted, calls: () => calls, lastCallAt: () => (calls === 0 ? undefined : 7) }),
+    start: () => ({
+      chat: counted,
+      calls: () => calls,
+      lastCallAt: () => (calls === 0 ? undefined : 7),
+      outage: () => options.outage,
+    }),
   };
   const end = runAgent(
     { clock, agents },
@@ -121,6 +126,33 @@ describe("an agent that returns", () => {
   });
 });
 
+describe("an agent whose last model call did not come through", () => {
+  const outage = "HTTP 502 of text/html";
+
+  test.each([
+    ["its library's error", new Error("502 status code (no body)")],
+    ["its own wish for another attempt", Object.assign(new Error("again"), { name: "AgentAbort" })],
+  ])("is not blamed for %s", async (_what, thrown) => {
+    const { end } = start(() => Promise.reject(thrown), { outage });
+    const detail = `a model call did not reach the model: ${outage}`;
+    expect(await end).toEqual({ kind: "failed", reason: "engine-unreachable", detail, calls: 0 });
+  });
+
+  test("is blamed for what it returns, and for what the model itself answered", async () => {
+    expect(await start(() => ({ reward: "none" }), { outage }).end).toMatchObject({
+      reason: "invalid-output",
+    });
+    const thrown = () => Promise.reject(new ModelError("too long", 400));
+    expect(await start(thrown, { outage }).end).toMatchObject({ reason: "agent-error" });
+  });
+
+  test("and whose episode is over meanwhile ends for that reason", async () => {
+    const { end, controller } = start(() => new Promise(() => {}), { outage });
+    controller.abort(new AttemptAborted("engine-left-rolling", "the engine is ENGINE.OFFLINE"));
+    expect(await end).toMatchObject({ reason: "engine-left-rolling" });
+  });
+});
+
 describe("an agent that fails", () => {
   class AgentAbort extends Error {
     override readonly name = "AgentAbort";
@@ -142,6 +174,12 @@ describe("an agent that fails", () => {
       new ModelError("no choices", 401),
       "agent-error",
       "ModelError: no choices (HTTP 401)",
+    ],
+    [
+      "the error of a call that did not reach the model",
+      new ModelError("no choices", 502, undefined, true),
+      "engine-unreachable",
+      "a model call did not reach the model: no choices",
     ],
     ["AgentAbort", new AgentAbort("bad luck"), "agent-aborted", "AgentAbort: bad luck"],
     ["a secret", new Error("key sk-ajet-abcdef"), "agent-error", "Error: key sk-***"],

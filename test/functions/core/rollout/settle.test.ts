@@ -81,9 +81,13 @@ describe("an attempt with a result", () => {
   });
 
   test("that the engine refuses, and still shows as ours, gives its episode back", async () => {
-    const s = await stage({ ends: [[422, "no"]], pool: ["ours"], aborts: ["ok"] }, stored, {
-      item: withResult,
-    });
+    const s = await stage(
+      { ends: [[422, [{ loc: ["body"], msg: "no" }]]], pool: ["ours"], aborts: ["ok"] },
+      stored,
+      {
+        item: withResult,
+      },
+    );
     await settleWithResult(s.ports, limits, s.item, options);
     expect(s.aborts()).toHaveLength(1);
     expect(await s.stands()).toMatchObject({
