@@ -93,7 +93,7 @@ async function findGrant(uuid: string, ports: Ports): Promise<ClaimAnswer | unde
   const { episode_uuid, openai_base_url, openai_api_key } = held;
   if (openai_base_url === "") {
     ports.log("error", "episode has no address that can be used", { episode: episode_uuid });
-    await giveBack(uuid, episode_uuid, ports);
+    await giveBackGrant(uuid, episode_uuid, ports);
     return undefined;
   }
   return { success: true, client_uuid: uuid, episode_uuid, openai_base_url, openai_api_key, fail_cause: "" };

@@ -116,13 +116,22 @@ function outageBehind(
   signal: AbortSignal,
   seen: (() => string | undefined) | undefined,
 ): { reason: Reason; detail: string } | undefined {
-  if (signal.aborted || error instanceof InvalidOutputError) return undefined;
-  const outage = error instanceof ModelError ? error.outage && error.message : seen?.();
+  if (signal.aborted || isA(InvalidOutputError, error)) return undefined;
+  const outage = isA(ModelError, error) ? error.outage && error.message : seen?.();
   if (!outage) return undefined;
   return {
     reason: "engine-unreachable",
     detail: `a model call did not reach the model: ${describeError(outage, 300)}`,
   };
+}
+
+/** Looking at what was thrown may throw as well: a Proxy with traps. */
+function isA<T>(type: abstract new (...of: never[]) => T, thrown: unknown): thrown is T {
+  try {
+    return thrown instanceof type;
+  } catch {
+    return false;
+  }
 }
 
 function blame(error: unknown, signal: AbortSignal): { reason: Reason; detail: string } {
