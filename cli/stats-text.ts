@@ -9,15 +9,20 @@ import type { Io, Style } from "./io.ts";
 import { figuresTable, labelledTable } from "./tables.ts";
 import { printable } from "./terminal-text.ts";
 
-/** The lifecycle function writes a snapshot a minute, unless settings say otherwise; two may be missed. */
-export const STALE_MS = 180_000;
+/** The lifecycle function writes a snapshot at each tick; two may be missed. */
+const MOST_TICKS = 3;
+
+export function isStale({ at, schedule_minutes: minutes }: Snapshot, now: number): boolean {
+  return now - Date.parse(at) > MOST_TICKS * minutes * 60_000;
+}
 
 /** Why the snapshot should not be trusted to show the present, and what to check; undefined where it is fresh. */
 export function staleness(snapshot: Snapshot, now: number): string | undefined {
   const age = now - Date.parse(snapshot.at);
-  if (age <= STALE_MS) return undefined;
+  if (!isStale(snapshot, now)) return undefined;
+  const minutes = snapshot.schedule_minutes;
   return (
-    `this snapshot is ${span(age)} old, expected one each minute (or each scheduleMinutes): look at the log of the ` +
+    `this snapshot is ${span(age)} old, expected one ${minutes === 1 ? "each minute" : `every ${minutes} minutes`}: look at the log of the ` +
     "lifecycle function, and at whether its schedule is enabled"
   );
 }

@@ -47,6 +47,8 @@ export const lifecycleVariables = {
   rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
   /** Between two sweeps of one tick, while episodes are open; 0 makes one sweep a tick. */
   sweepIntervalSeconds: "SORTIE_SWEEP_INTERVAL_SECONDS",
+  /** Between two ticks. */
+  scheduleMinutes: "SORTIE_SCHEDULE_MINUTES",
   startAttempts: "SORTIE_START_ATTEMPTS",
   startPauseSeconds: "SORTIE_START_PAUSE_SECONDS",
   bootMinutes: "SORTIE_BOOT_MINUTES",

@@ -71,6 +71,7 @@ const lifecycleSchema = z.object({
   snapshotTtlDays: positive,
   rolloutTtlDays: positive,
   sweepIntervalSeconds: z.coerce.number().min(0).default(SWEEP_INTERVAL_SECONDS),
+  scheduleMinutes: positive.default(1),
   startAttempts: whole.min(1).default(lifecycleDefaults.startAttempts),
   startPauseSeconds: positive.default(lifecycleDefaults.startPauseSeconds),
   bootMinutes: positive.default(lifecycleDefaults.bootMinutes),

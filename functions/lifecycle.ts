@@ -59,6 +59,7 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
     {
       clock,
       log,
+      publish: publishSnapshot,
       drive: () => drive.step(log, context.awsRequestId, endsAt),
       sweep: {
         clock,
@@ -72,11 +73,18 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
         fleets: sweptFleets(log),
       },
       budget: () => keepBudgets(log),
-      snapshot: { clock, log, engine, store, fleets, observed: drive.observed },
+      snapshot: {
+        clock,
+        log,
+        engine,
+        store,
+        fleets,
+        observed: drive.observed,
+        scheduleMinutes: environment.scheduleMinutes,
+      },
     },
     environment,
   );
-  if (snapshot) publishSnapshot(snapshot);
   return snapshot ? { at: snapshot.at, status: snapshot.status.engine_status } : {};
 }
 

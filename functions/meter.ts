@@ -21,6 +21,11 @@ export function createMeter(fleet: string): Meter {
   };
 }
 
+/** How long the oldest of the messages has waited that an invocation gives back, in seconds since they were sent. */
+export function publishWaited(fleet: string, seconds: number): void {
+  publish({ fleet }, [["WaitedSeconds", MetricUnit.Seconds, seconds]]);
+}
+
 /** What alarms and the dashboard look at, once a tick. */
 export function publishSnapshot(snapshot: Snapshot): void {
   const rolling = snapshot.status.engine_status.startsWith("ENGINE.ROLLING") ? 1 : 0;

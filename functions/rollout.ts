@@ -20,7 +20,7 @@ import { dayOf } from "./core/spend/spend.ts";
 import { engineDispatcher } from "./engine-credentials.ts";
 import { fleetLimits, readRolloutEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
-import { createMeter } from "./meter.ts";
+import { createMeter, publishWaited } from "./meter.ts";
 import { systemClock as clock } from "./system-clock.ts";
 
 const environment = readRolloutEnvironment(process.env);
@@ -68,7 +68,14 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     limits,
   );
   await noteUsage(log, (clock.now() - began) / 1000, Number(context.memoryLimitInMB), event.Records.length);
+  noteWaiting(event.Records.filter(({ messageId }) => back.includes(messageId)));
   return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
+/** SQS's own age of the oldest message leaves out those that were received three times or more. */
+function noteWaiting(deferred: readonly SQSRecord[]): void {
+  const sent = deferred.map(({ attributes }) => Number(attributes.SentTimestamp));
+  if (sent.length > 0) publishWaited(limits.fleet, Math.max(0, (clock.now() - Math.min(...sent)) / 1000));
 }
 
 /** An estimate of the bill, and no reason to fail. */

@@ -48,3 +48,8 @@ export class RunbookAlarm extends Alarm {
     }
   }
 }
+
+/** How many ticks make up these minutes, but never fewer than two: one alone may be a hiccup. */
+export function ticksWithin(minutes: number, scheduleMinutes: number): number {
+  return Math.max(2, Math.ceil(minutes / scheduleMinutes));
+}

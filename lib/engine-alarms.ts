@@ -1,6 +1,8 @@
 import type { IAlarmAction } from "aws-cdk-lib/aws-cloudwatch";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { RunbookAlarm, type RunbookAlarmProps } from "./alarm.ts";
+import { functionAlarms } from "./function-alarms.ts";
 import { type EngineMetric, engineMetric, type MetricShape } from "./metrics.ts";
 
 export interface EngineAlarmsProps {
@@ -8,6 +10,9 @@ export interface EngineAlarmsProps {
   readonly engine: string;
   /** Between two ticks. */
   readonly scheduleMinutes: number;
+  /** The function that ticks. */
+  readonly lifecycle: IFunction;
+  readonly timeoutSeconds: number;
   readonly action: IAlarmAction | undefined;
 }
 
@@ -34,11 +39,23 @@ export class EngineAlarms extends Construct {
         what: "The trainer crashed, or somebody else stopped it; it is started again.",
         shape: { statistic: "Maximum", minutes },
       }),
+      this.alarm("engine-stalled", "EngineStalled", {
+        what: "The engine boots for too long, or nothing moves in it though rollouts wait.",
+        shape: { statistic: "Maximum", minutes },
+      }),
       this.alarm("lifecycle-silent", "EngineRolling", {
         what: "The lifecycle function says nothing: nobody sweeps, and the other alarms see nothing.",
         shape: { statistic: "SampleCount", minutes: 5 * minutes },
         periods: 2,
         silenceIsBad: true,
+      }),
+      ...functionAlarms(this, {
+        watched: props.lifecycle,
+        timeoutSeconds: props.timeoutSeconds,
+        // It has one invocation at a time: a tick that comes while another starts an engine is throttled as it should be.
+        throttles: false,
+        subject: `engine ${props.engine}`,
+        action: props.action,
       }),
     ];
   }

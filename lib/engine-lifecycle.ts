@@ -83,6 +83,8 @@ export class EngineLifecycle extends Construct {
     this.alarms = new EngineAlarms(this, "Alarms", {
       engine,
       scheduleMinutes: deployment.scheduleMinutes,
+      lifecycle: this.lifecycle.function,
+      timeoutSeconds: TIMEOUT_SECONDS,
       action: props.alarmAction,
     });
   }
@@ -109,6 +111,7 @@ export class EngineLifecycle extends Construct {
       [variables.fleets]: Stack.of(this).toJsonString(fleets),
       [variables.snapshotTtlDays]: String(deployment.snapshotTtlDays),
       [variables.rolloutTtlDays]: String(deployment.rolloutTtlDays),
+      [variables.scheduleMinutes]: String(deployment.scheduleMinutes),
       [variables.startAttempts]: String(deployment.startAttempts),
       [variables.startPauseSeconds]: String(deployment.startPauseSeconds),
       [variables.bootMinutes]: String(deployment.bootMinutes),

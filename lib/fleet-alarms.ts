@@ -1,7 +1,8 @@
 import { Duration } from "aws-cdk-lib";
-import { type IAlarmAction, type IMetric, MathExpression } from "aws-cdk-lib/aws-cloudwatch";
+import { type IAlarmAction, type IMetric, MathExpression, type Metric } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
-import { RunbookAlarm, type RunbookAlarmProps } from "./alarm.ts";
+import { RunbookAlarm, type RunbookAlarmProps, ticksWithin } from "./alarm.ts";
+import { functionAlarms } from "./function-alarms.ts";
 import { engineMetric, type FleetMetric, fleetMetric } from "./metrics.ts";
 import type { RolloutFleet } from "./rollout-fleet.ts";
 
@@ -10,8 +11,8 @@ export interface FleetAlarmsProps {
   readonly action: IAlarmAction | undefined;
 }
 
-/** An engine that is rolling takes a look at its batch this often; longer than a tick. */
-const LOOK_MINUTES = 5;
+/** What the engine and the queue did is looked at in spans of so many minutes. */
+const LEAST_LOOK_MINUTES = 5;
 
 /** The alarms of one fleet. Each has its paragraph in `docs/runbook.md`. */
 export class FleetAlarms extends Construct {
@@ -21,19 +22,32 @@ export class FleetAlarms extends Construct {
   constructor(scope: Construct, id: string, props: FleetAlarmsProps) {
     super(scope, id);
     this.#props = props;
+    const { fleet, action } = props;
     this.all = [
       this.deadLetters(),
       this.oldestMessage(),
+      this.deferredMessage(),
       this.noEndedEpisode(),
-      this.counted("unknown-outcomes", "Unknown", "Whether the engine took a reward could not be found out."),
-      this.counted("overdue-episodes", "OverdueEpisodes", "Claimed episodes are open beyond their time.", 3),
-      this.counted("budget-exceeded", "BudgetExceeded", "The fleet spent its budget of the day and pauses."),
-      this.counted(
-        "circuit-open",
-        "CircuitOpen",
-        "Attempts failed one after another: the fleet slows down.",
-        5,
+      this.unknownOutcomes(),
+      this.seenByTicks(
+        "overdue-episodes",
+        "OverdueEpisodes",
+        "Claimed episodes are open beyond their time.",
+        3,
       ),
+      this.seenByTicks(
+        "budget-exceeded",
+        "BudgetExceeded",
+        "The fleet spent its budget of the day and pauses.",
+      ),
+      this.circuitOpen(),
+      ...functionAlarms(this, {
+        watched: fleet.rollout.function,
+        timeoutSeconds: fleet.settings.timeoutSeconds,
+        throttles: true,
+        subject: `fleet ${fleet.fleetName}`,
+        action,
+      }),
     ];
   }
 
@@ -46,16 +60,32 @@ export class FleetAlarms extends Construct {
     });
   }
 
-  /** An engine that is offline or syncs its weights makes messages wait, and that is as it should be. */
+  /** An engine that is offline or syncs its weights makes messages wait, and a pause does: that is as it should be. */
   private oldestMessage(): RunbookAlarm {
     const { fleet } = this.#props;
     const minutes = fleet.deployment.oldestMessageMinutes;
     const age = fleet.queue.metricApproximateAgeOfOldestMessage({ statistic: "Maximum" });
     return this.alarm("oldest-message", {
       what: `The oldest rollout waits for more than ${minutes} minutes while the engine rolls.`,
-      metric: this.whileRolling("IF(rolling > 0, age, 0)", { age }),
+      metric: this.whileAtWork("age", { age }),
       threshold: minutes * 60,
       periods: 2,
+    });
+  }
+
+  /**
+   * SQS's age of the oldest message leaves out those that were received three times or more, so that whoever has been
+   * deferred for a day is not seen by it. The rollout function tells their age whenever it gives some back.
+   */
+  private deferredMessage(): RunbookAlarm {
+    const { fleet } = this.#props;
+    const minutes = fleet.deployment.oldestMessageMinutes;
+    const shape = { statistic: "Maximum", minutes: this.lookMinutes } as const;
+    const waited = fleetMetric(this, fleet.fleetName, "WaitedSeconds", shape);
+    return this.alarm("deferred-message", {
+      what: `A rollout that is given back again and again waits for more than ${minutes} minutes while the engine rolls.`,
+      metric: this.whileAtWork("waited", { waited }),
+      threshold: minutes * 60,
     });
   }
 
@@ -71,27 +101,62 @@ export class FleetAlarms extends Construct {
     const finished = queue.metricNumberOfMessagesDeleted({ statistic: "Sum" });
     return this.alarm("no-ended-episode", {
       what: `No episode ended for ${minutes} minutes while the engine rolls and rollouts wait.`,
-      metric: this.whileRolling("IF(rolling > 0 AND waiting + running > 0 AND finished == 0, 1, 0)", {
+      metric: this.whileAtWork("IF(waiting + running > 0 AND finished == 0, 1, 0)", {
         waiting,
         running,
         finished,
       }),
-      periods: Math.ceil(minutes / LOOK_MINUTES),
+      periods: Math.ceil(minutes / this.lookMinutes),
     });
   }
 
-  private counted(topic: string, name: FleetMetric, what: string, periods = 1): RunbookAlarm {
-    const metric = fleetMetric(this, this.#props.fleet.fleetName, name, { statistic: "Maximum", minutes: 1 });
-    return this.alarm(topic, { what, metric, periods });
+  /** Two ticks: with one, a span could have none, since a schedule is not that punctual. */
+  private get lookMinutes(): number {
+    return Math.max(LEAST_LOOK_MINUTES, 2 * this.#props.fleet.deployment.scheduleMinutes);
   }
 
-  private whileRolling(expression: string, metrics: Record<string, IMetric>): MathExpression {
-    const rolling = engineMetric(this, this.#props.fleet.engine, "EngineRolling", {
-      statistic: "Minimum",
-      minutes: LOOK_MINUTES,
+  /** One is told as it happens, not at a tick. */
+  private unknownOutcomes(): RunbookAlarm {
+    const what = "Whether the engine took a reward could not be found out.";
+    const metric = this.seen("Unknown", 1);
+    return this.alarm("unknown-outcomes", { what, metric });
+  }
+
+  /** The circuit of a paused fleet stays as it is: nobody claims, so nothing closes it. */
+  private circuitOpen(): RunbookAlarm {
+    const minutes = this.#props.fleet.deployment.scheduleMinutes;
+    return this.alarm("circuit-open", {
+      what: "Attempts failed one after another: the fleet slows down.",
+      metric: new MathExpression({
+        expression: "IF(paused < 1, open, 0)",
+        usingMetrics: { open: this.seen("CircuitOpen", minutes), paused: this.seen("Paused", minutes) },
+        period: Duration.minutes(minutes),
+      }),
+      periods: ticksWithin(5, minutes),
     });
-    const period = Duration.minutes(LOOK_MINUTES);
-    return new MathExpression({ expression, usingMetrics: { rolling, ...metrics }, period });
+  }
+
+  /** A period is a tick: in a shorter one there would be no value at all. */
+  private seenByTicks(topic: string, name: FleetMetric, what: string, ticks = 1): RunbookAlarm {
+    const metric = this.seen(name, this.#props.fleet.deployment.scheduleMinutes);
+    return this.alarm(topic, { what, metric, periods: ticks });
+  }
+
+  private seen(name: FleetMetric, minutes: number): Metric {
+    return fleetMetric(this, this.#props.fleet.fleetName, name, { statistic: "Maximum", minutes });
+  }
+
+  /** The value while the engine rolls and nobody has paused the fleet, else 0. */
+  private whileAtWork(value: string, metrics: Record<string, IMetric>): MathExpression {
+    const { fleetName, engine } = this.#props.fleet;
+    const minutes = this.lookMinutes;
+    const rolling = engineMetric(this, engine, "EngineRolling", { statistic: "Minimum", minutes });
+    const paused = fleetMetric(this, fleetName, "Paused", { statistic: "Maximum", minutes });
+    return new MathExpression({
+      expression: `IF(rolling > 0 AND paused < 1, ${value}, 0)`,
+      usingMetrics: { rolling, paused, ...metrics },
+      period: Duration.minutes(minutes),
+    });
   }
 
   private alarm(topic: string, props: Omit<RunbookAlarmProps, "subject" | "action">): RunbookAlarm {

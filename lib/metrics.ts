@@ -11,6 +11,7 @@ export type EngineMetric =
   | "EngineUnreachable"
   | "EngineStartFailed"
   | "EngineCrashed"
+  | "EngineStalled"
   | "GlobalStep"
   | "NeverConfirmed";
 /** By fleet. */
@@ -22,8 +23,10 @@ export type FleetMetric =
   | "EstimatedUsd"
   | "OpenEpisodes"
   | "OverdueEpisodes"
+  | "Paused"
   | "Reward"
   | "Unknown"
+  | "WaitedSeconds"
   | "WaitingMessages";
 
 export interface MetricShape {

@@ -65,8 +65,8 @@ export const deploymentShape = {
   snapshotTtlDays: whole(1, LONGEST_TTL_DAYS),
   /** How long a rollout's item stays in the table after its last change, days. */
   rolloutTtlDays: whole(1, LONGEST_TTL_DAYS),
-  /** Minutes between two ticks of the lifecycle function. */
-  scheduleMinutes: whole(1, 60),
+  /** Minutes between two ticks of the lifecycle function; above 1, a crash is settled within so many and two more. */
+  scheduleMinutes: whole(1, 5),
   /** How long SQS keeps a message, days. */
   messageRetentionDays: whole(1, 14, "SQS's limit"),
   /** A message stays invisible for `timeoutSeconds` and this, s; at least 30 more than `batchWindowSeconds`, if there is one. */

@@ -3,7 +3,7 @@ import { readLatestSnapshot } from "../../functions/adapters/table/lifecycle.ts"
 import type { Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
 import { CANNOT_CONNECT } from "../../functions/core/protocol.ts";
 import { span } from "../format.ts";
-import { STALE_MS } from "../stats-text.ts";
+import { isStale } from "../stats-text.ts";
 import { type Check, type CheckPorts, failed, ok, unknown } from "./finding.ts";
 
 /** What the functions see of the engine stands in the newest snapshot: from here it may not be reachable at all. */
@@ -30,7 +30,7 @@ function lifecycle(snapshot: Snapshot | undefined, now: number) {
       `expected a snapshot, found none: a new deployment writes its first within minutes; else ${LOOK_AT_LIFECYCLE}`,
     );
   const age = now - Date.parse(snapshot.at);
-  if (age > STALE_MS)
+  if (isStale(snapshot, now))
     return failed(
       `expected a snapshot of the last minutes, found one of ${span(age)} ago: ${LOOK_AT_LIFECYCLE}`,
     );

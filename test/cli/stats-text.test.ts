@@ -98,7 +98,7 @@ describe("the headline", () => {
 
 describe("a snapshot older than three minutes", () => {
   const caution =
-    "Caution: this snapshot is 3 min 1 s old, expected one each minute (or each scheduleMinutes): look at the log of " +
+    "Caution: this snapshot is 3 min 1 s old, expected one each minute: look at the log of " +
     "the lifecycle function, and at whether its schedule is enabled.";
 
   test("is shown with a caution that says what to check", () => {

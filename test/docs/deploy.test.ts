@@ -5,6 +5,7 @@ import { buildSync } from "esbuild";
 import { describe, expect, test } from "vitest";
 import policy from "../../docs/deployer-policy.json" with { type: "json" };
 import { prices } from "../../functions/core/spend/prices.ts";
+import { synthesise } from "../lib/synthesise.ts";
 
 const root = join(import.meta.dirname, "../..");
 const text = readFileSync(join(root, "docs/deploy.md"), "utf8");
@@ -26,6 +27,15 @@ function rounded(values: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(values).map(([name, usd]) => [name, Math.round(usd * 100) / 100]));
 }
 
+/** Those that the alarms of one fleet and one engine look at; an expression is billed by its metrics. */
+function metricsOfAlarms(): number {
+  const alarms = Object.values(synthesise().findResources("AWS::CloudWatch::Alarm"));
+  return alarms.reduce((sum, { Properties: { Metrics } }) => {
+    const read = (Metrics as { MetricStat?: unknown }[] | undefined)?.filter(({ MetricStat }) => MetricStat);
+    return sum + (read?.length ?? 1);
+  }, 0);
+}
+
 describe("costs", () => {
   test("of an idle month", () => {
     const ticks = 30 * 24 * 60;
@@ -37,8 +47,8 @@ describe("costs", () => {
       SQS: million(sqs.usdPerMillionRequests, ticks * (5 * 3 + 2)),
     };
     const watched = {
-      "CloudWatch, metrics": 13 * 0.3,
-      "CloudWatch, alarms": 14 * 0.1,
+      "CloudWatch, metrics": 14 * 0.3,
+      "CloudWatch, alarms": metricsOfAlarms() * 0.1,
       "CloudWatch, dashboard": 3,
       "CloudWatch, logs": ((ticks * 3000) / 1e9) * 0.5,
     };

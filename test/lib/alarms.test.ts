@@ -14,13 +14,25 @@ const topics = {
   fleet: [
     "dead-letters",
     "oldest-message",
+    "deferred-message",
     "no-ended-episode",
     "unknown-outcomes",
     "overdue-episodes",
     "budget-exceeded",
     "circuit-open",
+    "function-errors",
+    "function-timeout",
+    "function-throttled",
   ],
-  engine: ["engine-unreachable", "engine-start-failed", "engine-crashed", "lifecycle-silent"],
+  engine: [
+    "engine-unreachable",
+    "engine-start-failed",
+    "engine-crashed",
+    "engine-stalled",
+    "lifecycle-silent",
+    "function-errors",
+    "function-timeout",
+  ],
 };
 const template = synthesise({ engineUrl, fleets: { math: {}, hard: {} } });
 
@@ -59,82 +71,21 @@ test("each alarm's description links its paragraph in the runbook, and the runbo
   expect(new Set(linked)).toEqual(new Set(paragraphs));
 });
 
-test("a message that waits is an alarm only while the engine rolls", () => {
+test("a message that waits is an alarm after the time that the settings say", () => {
   const stack = synthesise({ engineUrl, oldestMessageMinutes: 20 });
-  expect(alarm(stack, "oldest-message")).toMatchObject({
-    Threshold: 1200,
-    EvaluationPeriods: 2,
-    ComparisonOperator: "GreaterThanOrEqualToThreshold",
-    TreatMissingData: "notBreaching",
-    Metrics: [
-      { Expression: "IF(rolling > 0, age, 0)" },
-      {
-        Id: "rolling",
-        MetricStat: {
-          Metric: {
-            Namespace: "Sortie",
-            MetricName: "EngineRolling",
-            Dimensions: [
-              { Name: "engine", Value: "main" },
-              { Name: "service", Value: "Sortie" },
-            ],
-          },
-          Period: 300,
-          Stat: "Minimum",
-        },
-        ReturnData: false,
-      },
-      {
-        Id: "age",
-        MetricStat: {
-          Metric: {
-            Namespace: "AWS/SQS",
-            MetricName: "ApproximateAgeOfOldestMessage",
-            Dimensions: [{ Name: "QueueName", Value: "<FleetmainQueue.QueueName>" }],
-          },
-          Period: 300,
-          Stat: "Maximum",
-        },
-      },
-    ],
-  });
+  expect(alarm(stack, "oldest-message")).toMatchObject({ Threshold: 1200, EvaluationPeriods: 2 });
+  expect(alarm(stack, "deferred-message")).toMatchObject({ Threshold: 1200, EvaluationPeriods: 1 });
 });
 
-test("no ended episode: only while the engine rolls and there is work, for as long as the settings say", () => {
+test("no ended episode: for as long as the settings say", () => {
   const stack = synthesise({ engineUrl, noEndedEpisodeMinutes: 45 });
-  const found = alarm(stack, "no-ended-episode");
-  expect(found).toMatchObject({ Threshold: 1, EvaluationPeriods: 9 });
-  const metrics = found["Metrics"] as {
-    Id: string;
-    Expression?: string;
-    MetricStat?: { Stat: string; Metric: { MetricName: string } };
-  }[];
-  expect(metrics[0]?.Expression).toBe("IF(rolling > 0 AND waiting + running > 0 AND finished == 0, 1, 0)");
-  expect(
-    metrics.slice(1).map(({ Id, MetricStat }) => [Id, MetricStat?.Metric.MetricName, MetricStat?.Stat]),
-  ).toEqual([
-    ["rolling", "EngineRolling", "Minimum"],
-    ["waiting", "ApproximateNumberOfMessagesVisible", "Minimum"],
-    ["running", "ApproximateNumberOfMessagesNotVisible", "Minimum"],
-    ["finished", "NumberOfMessagesDeleted", "Sum"],
-  ]);
+  expect(alarm(stack, "no-ended-episode")).toMatchObject({ Threshold: 1, EvaluationPeriods: 9 });
 });
 
-test.each([
-  ["dead-letters", "ApproximateNumberOfMessagesVisible", 1],
-  ["unknown-outcomes", "Unknown", 1],
-  ["overdue-episodes", "OverdueEpisodes", 3],
-  ["budget-exceeded", "BudgetExceeded", 1],
-  ["circuit-open", "CircuitOpen", 5],
-])("%s looks at %s", (topic, metric, minutes) => {
-  expect(alarm(synthesise(), topic)).toMatchObject({
-    MetricName: metric,
-    Statistic: "Maximum",
-    Period: 60,
-    EvaluationPeriods: minutes,
-    Threshold: 1,
-    TreatMissingData: "notBreaching",
-  });
+test("a function is cut off at its own time", () => {
+  const stack = synthesise({ engineUrl, timeoutSeconds: 300 });
+  expect(alarm(stack, "function-timeout")).toMatchObject({ Threshold: 299_000 });
+  expect(alarm(stack, "function-timeout", "engine main")).toMatchObject({ Threshold: 899_000 });
 });
 
 test("silence of the lifecycle function is an alarm, though no data comes", () => {

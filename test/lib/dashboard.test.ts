@@ -36,7 +36,7 @@ test("it answers, in this order", { timeout: 60_000 }, () => {
 test("the alarms stand above all", () => {
   const [first] = widgets();
   expect(first?.type).toBe("alarm");
-  expect(first?.properties.alarms).toHaveLength(10);
+  expect(first?.properties.alarms).toHaveLength(18);
 });
 
 test("each row fills the page", () => {

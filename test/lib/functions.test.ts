@@ -73,6 +73,7 @@ describe("functions", () => {
       SORTIE_BOOT_MINUTES: "30",
       SORTIE_STALLED_MINUTES: "30",
       SORTIE_RESTART_WHEN_STALLED: "false",
+      SORTIE_SCHEDULE_MINUTES: "1",
       SORTIE_SNAPSHOT_TTL_DAYS: "30",
       SORTIE_ROLLOUT_TTL_DAYS: "30",
     });

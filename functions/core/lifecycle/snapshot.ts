@@ -41,6 +41,8 @@ export const snapshotSchema = z.object({
   /** ISO 8601. */
   at: z.string(),
   engine: z.string(),
+  /** Minutes until the next one is to be expected. */
+  schedule_minutes: z.number().default(1),
   status: engineStatusSchema,
   /** Null where the engine did not tell. */
   pool: poolInformationSchema.nullable(),

@@ -41,6 +41,8 @@ export interface SnapshotPorts {
   readonly engine: Engine;
   readonly store: LifecycleStore;
   readonly fleets: readonly FleetQueue[];
+  /** Between two ticks. */
+  readonly scheduleMinutes: number;
   /** What the reconciler knows of the engine. */
   readonly observed: () => Promise<Observed | undefined>;
   readonly log: Log;
@@ -78,6 +80,7 @@ export async function takeSnapshot(
     v: 1,
     at: new Date(ports.clock.now()).toISOString(),
     engine: engineName,
+    schedule_minutes: ports.scheduleMinutes,
     status,
     pool,
     reduced: [],

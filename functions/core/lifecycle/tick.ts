@@ -15,6 +15,8 @@ export interface TickPorts {
   /** Pauses fleets that have spent their budget, and resumes them. */
   readonly budget: () => Promise<void>;
   readonly snapshot: SnapshotPorts;
+  /** Told of each snapshot as soon as it is taken: alarms lean on it. */
+  readonly publish: (snapshot: Snapshot) => void;
 }
 
 export interface TickOptions {
@@ -24,6 +26,8 @@ export interface TickOptions {
 
 /** Between two sweeps of one tick. */
 export const SWEEP_INTERVAL_SECONDS = 20;
+/** Between two looks of a tick that takes longer, as one that starts an engine. */
+const INTERVAL_MS = 60_000;
 /** The sweeps of a tick end before the next tick comes: only one runs at a time, and one that is refused is gone. */
 const TICK_MS = 55_000;
 /** How long one sweep may wait for the engine: the next one goes on where it stopped. */
@@ -32,12 +36,22 @@ const SWEEP_PATIENCE_MS = 25_000;
 export async function tick(ports: TickPorts, options: TickOptions): Promise<Snapshot | undefined> {
   const began = ports.clock.now();
   // Starting or stopping an engine may take minutes: the rest goes on beside it.
-  const driving = part(ports, "drive", ports.drive);
-  try {
-    return await sweepAndLook(ports, options, began);
-  } finally {
-    await driving;
+  const driven = new AbortController();
+  const driving = part(ports, "drive", ports.drive).finally(() => driven.abort());
+  let snapshot = await sweepAndLook(ports, options, began);
+  // One tick at a time: while this one drives, no other comes, and nobody else would sweep or be heard of.
+  for (let next = began + INTERVAL_MS; ; next += INTERVAL_MS) {
+    await sleepUntil(ports.clock, next, driven.signal);
+    if (driven.signal.aborted) break;
+    snapshot = await sweepAndLook(ports, options, ports.clock.now());
   }
+  await driving;
+  return snapshot;
+}
+
+/** Or until the signal fires. */
+async function sleepUntil(clock: Clock, at: number, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await clock.sleep(Math.max(0, at - clock.now()), signal).catch(() => undefined);
 }
 
 async function sweepAndLook(
@@ -47,9 +61,11 @@ async function sweepAndLook(
 ): Promise<Snapshot | undefined> {
   const swept = await sweepOnce(ports, options, SWEEP_PATIENCE_MS);
   await part(ports, "budget", ports.budget);
-  const snapshot = await part(ports, "snapshot", () =>
-    takeSnapshot(ports.snapshot, options.engine, swept?.overdue ?? new Map()),
-  );
+  const snapshot = await part(ports, "snapshot", async () => {
+    const taken = await takeSnapshot(ports.snapshot, options.engine, swept?.overdue ?? new Map());
+    ports.publish(taken);
+    return taken;
+  });
   const open = Object.values(snapshot?.fleets ?? {}).reduce((sum, fleet) => sum + fleet.open, 0);
   if (open > 0 && options.sweepIntervalSeconds > 0) await sweepOn(ports, options, began);
   return snapshot;

@@ -29,7 +29,15 @@ const take = async (
 ) => {
   const { clock, engine, log } = world.ports;
   const fleets = [fleetOf(world, facts)];
-  const ports = { clock, engine, log, store, fleets, observed: async () => undefined };
+  const ports = {
+    clock,
+    engine,
+    log,
+    store,
+    fleets,
+    observed: async () => undefined,
+    scheduleMinutes: 1,
+  };
   const snapshot = await takeSnapshot(ports, world.name, overdue);
   expect(await readLatestSnapshot(world.table, world.name)).toEqual(snapshot);
   return { snapshot, fleet: snapshot.fleets[world.name] };

@@ -8,10 +8,14 @@ const open = worlds();
 type Part = "drive" | "sweep" | "budget" | "snapshot";
 
 /** Ticks; notes each part that ran and when (ms since the tick began), and lets those fail that shall. */
-async function ticked(world: World, facts: { failing?: Part; interval?: number; sweepMs?: number } = {}) {
+async function ticked(
+  world: World,
+  facts: { failing?: Part; interval?: number; sweepMs?: number; driveLooks?: number } = {},
+) {
   const { clock, log, engine } = world.ports;
   const began = clock.now();
   const ran: [Part, number][] = [];
+  const published: number[] = [];
   const run = (part: Part) => {
     ran.push([part, clock.now() - began]);
     if (facts.failing === part) throw new Error(`${part} is out of order`);
@@ -41,14 +45,26 @@ async function ticked(world: World, facts: { failing?: Part; interval?: number; 
     {
       clock,
       log,
-      drive: async () => run("drive"),
+      drive: async () => {
+        run("drive");
+        while (published.length < (facts.driveLooks ?? 0)) await new Promise(setImmediate);
+      },
+      publish: ({ at }) => published.push(Date.parse(at) - began),
       sweep: { ...world.ports, index },
       budget: async () => run("budget"),
-      snapshot: { clock, log, engine, store, fleets: [fleet], observed: async () => undefined },
+      snapshot: {
+        clock,
+        log,
+        engine,
+        store,
+        fleets: [fleet],
+        observed: async () => undefined,
+        scheduleMinutes: 1,
+      },
     },
     { engine: world.name, sweepIntervalSeconds: facts.interval ?? 20 },
   );
-  return { snapshot, ran, parts: ran.map(([part]) => part), took: clock.now() - began };
+  return { snapshot, ran, published, parts: ran.map(([part]) => part), took: clock.now() - began };
 }
 
 const all: Part[] = ["drive", "sweep", "budget", "snapshot"];
@@ -101,6 +117,15 @@ describe("a tick", () => {
     expect(sweeps).toEqual([0, 30_000]);
     expect(took).toBe(60_000);
   });
+});
+
+test("while an engine is started for ten minutes, a tick goes on sweeping and is heard of", async () => {
+  const { published, ran, took } = await ticked(await withOpenRollout(), { driveLooks: 10 });
+  // The drive ends beside, so that one look more may have begun.
+  expect(published.slice(0, 10)).toEqual(Array.from({ length: 10 }, (_, minute) => minute * 60_000));
+  const sweeps = ran.filter(([part]) => part === "sweep").map(([, at]) => at);
+  expect(Math.max(...sweeps.map((at, index) => at - (sweeps[index - 1] ?? 0)))).toBe(20_000);
+  expect(took).toBeLessThanOrEqual(660_000);
 });
 
 test("a crash is settled by a later sweep of the same tick, once the silence has lasted long enough", async () => {
