@@ -147,7 +147,7 @@ const figureRows: readonly FigureRow[] = [
   ["eval: ended", ({ totals }) => count(totals.eval_ended)],
   ["eval: reward, mean", ({ totals }) => figure(quotient(totals.eval_reward_sum, totals.eval_rewards))],
   ["rollouts dead", ({ totals }) => count(totals.dead)],
-  ["groups short of a dead rollout", ({ totals }) => count(Object.keys(totals.incomplete).length)],
+  ["groups short of a dead rollout", incompleteGroups],
   ["rollouts unknown", ({ totals }) => count(totals.unknown)],
   ["time per attempt, mean", timePerAttempt],
 ];
@@ -174,6 +174,12 @@ function attemptRows(fleets: readonly FleetSnapshot[]): FigureRow[] {
     fleets.some(({ totals }) => (totals.attempts[reason] ?? 0) > 0),
   );
   return seen.map((reason) => [`attempts: ${reason}`, ({ totals }) => count(totals.attempts[reason] ?? 0)]);
+}
+
+/** More rollouts are dead than the list of groups has room for: how many groups they make is not known. */
+function incompleteGroups({ totals: { incomplete, incomplete_unlisted: more } }: FleetSnapshot): string {
+  const listed = count(Object.keys(incomplete).length);
+  return more === 0 ? listed : `${listed}, and ${more} dead rollouts of others`;
 }
 
 function reward({ reward_mean, reward_deviation }: FleetSnapshot): string {

@@ -3,9 +3,31 @@
  * ignored, unknown statuses and fail causes survive. Times on the wire are seconds.
  */
 import * as z from "zod";
+import { shorten } from "./errors.ts";
 
 const text = z.string().default("");
 const count = z.number().default(0);
+/** Words of the engine's that are kept and shown: no page of an error fits an item. */
+const short = (limit: number) => z.string().transform((words) => shorten(words, limit));
+/** Ids are part of items and of further calls: one that was cut would name something else. */
+const id = z.string().max(256);
+
+/** A map whose names are others' choice. Unlike in `z.record`, a task may be called `__proto__`. */
+function byName<Value>(value: z.ZodType<Value>): z.ZodType<Record<string, Value>> {
+  const entries = z.array(z.tuple([z.string(), value]));
+  return z.unknown().transform((given, context) => {
+    const isMap = typeof given === "object" && given !== null && !Array.isArray(given);
+    const parsed = entries.safeParse(isMap ? Object.entries(given) : given);
+    if (parsed.success) return Object.fromEntries(parsed.data) as Record<string, Value>;
+    for (const { path, message } of parsed.error.issues)
+      context.addIssue({
+        code: "custom",
+        message: isMap ? message : "expected a map",
+        path: path.slice(0, 1),
+      });
+    return z.NEVER;
+  });
+}
 
 /** The statuses known today. Newer engines may name others, so a status is any string. */
 export const engineStatuses = [
@@ -56,8 +78,8 @@ export interface ThrottlePolicy {
 }
 
 export const engineStatusSchema = z.object({
-  engine_status: z.string().default("unknown"),
-  engine_status_detail: z.string().nullish().default(null),
+  engine_status: short(200).default("unknown"),
+  engine_status_detail: short(2000).nullish().default(null),
   global_step: z.number().nullish().default(null),
 });
 export type EngineStatus = z.infer<typeof engineStatusSchema>;
@@ -72,10 +94,10 @@ export interface ClaimRequest {
 export const claimAnswerSchema = z.object({
   success: z.boolean(),
   client_uuid: z.string(),
-  episode_uuid: z.string(),
+  episode_uuid: id,
   openai_base_url: text,
   openai_api_key: text,
-  fail_cause: text,
+  fail_cause: short(2000).default(""),
 });
 export type ClaimAnswer = z.infer<typeof claimAnswerSchema>;
 
@@ -129,7 +151,7 @@ const clientInstructionSchema = z.object({
 
 /** The engine's current batch. It lags behind the answers of `end_episode` by up to 12 s. */
 export const poolInformationSchema = z.object({
-  sample_collection_method: text,
+  sample_collection_method: short(200).default(""),
   completed_episodes: count,
   completed_episode_target: count,
   completed_tasks: count,
@@ -137,25 +159,27 @@ export const poolInformationSchema = z.object({
   completed_non_dummy_tasks: count,
   completed_non_dummy_task_target: count,
   task_expected_num_repeat: count,
-  completed_tasks_details: z.record(z.string(), strings).default({}),
-  completed_tasks_client_uuids: z.record(z.string(), strings).default({}),
-  completed_tasks_rewards: z.record(z.string(), z.array(z.number().nullable())).optional(),
+  completed_tasks_details: byName(strings).default({}),
+  completed_tasks_client_uuids: byName(strings).default({}),
   // Newer engines only, and nothing depends on them: another shape must not make the pool unreadable.
-  training_model_path: z.string().nullish().catch(null),
+  completed_tasks_rewards: byName(z.array(z.number().nullable().catch(null)))
+    .optional()
+    .catch(undefined),
+  training_model_path: short(1000).nullish().catch(null),
   swarm_client_instruction: clientInstructionSchema.nullish().catch(null),
-  running_episode_details: z.record(z.string(), runningEpisodeSchema).nullish().default(null),
-  engine_status: z.string().nullish().default(null),
+  running_episode_details: byName(runningEpisodeSchema).nullish().default(null),
+  engine_status: short(200).nullish().default(null),
   global_step: z.number().nullish().default(null),
   booting_start_time: z.number().nullish().default(null),
 });
 export type PoolInformation = z.infer<typeof poolInformationSchema>;
 
 /** `error` is there where the engine says what was wrong with the config. */
-export const syncAnswerSchema = z.object({ success: z.boolean(), error: z.string().nullish() });
+export const syncAnswerSchema = z.object({ success: z.boolean(), error: short(2000).nullish() });
 export const startAnswerSchema = z.object({
   success: z.boolean(),
   pid: z.number().nullish(),
-  error: z.string().nullish(),
+  error: short(2000).nullish(),
 });
 /** Older engines answer null. */
 export const stopAnswerSchema = z.object({ success: z.boolean() }).nullable();

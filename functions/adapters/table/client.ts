@@ -1,6 +1,7 @@
 /** The DynamoDB client, and what every item has in common. */
 import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
+import { storedName } from "../../core/stored-size.ts";
 import { namesRefusals } from "./refusals.ts";
 
 /**
@@ -30,9 +31,12 @@ export function tableOptions(table: string): Required<TableOptions> {
 export type Key = { pk: string; sk: string };
 export type Attributes = Record<string, AttributeValue>;
 
-/** Numbers above 2^53 are taken as the doubles that they are in JSON, there and back. */
+/**
+ * Numbers above 2^53 are taken as the doubles that they are in JSON, there and back. What DynamoDB would refuse is brought
+ * to the nearest that it takes: a number out of its range, half a surrogate pair, a name that is empty or too long.
+ */
 export function toAttributes(item: object): Attributes {
-  return marshall(withoutUnderflow(item), {
+  return marshall(storable(item), {
     removeUndefinedValues: true,
     allowImpreciseNumbers: true,
   }) as Attributes;
@@ -42,14 +46,22 @@ export function fromAttributes(attributes: Attributes): Record<string, unknown> 
   return unmarshall(attributes, { wrapNumbers: Number });
 }
 
-/** DynamoDB refuses numbers that are nearer to zero, except zero itself. */
+/** DynamoDB refuses numbers that are nearer to zero, except zero itself, and those that are further away than the other. */
 const SMALLEST_NUMBER = 1e-130;
+const LARGEST_NUMBER = 9.99999999999999e125;
 
-function withoutUnderflow(value: unknown): unknown {
-  if (typeof value === "number") return Math.abs(value) < SMALLEST_NUMBER ? 0 : value;
-  if (Array.isArray(value)) return value.map(withoutUnderflow);
+function storable(value: unknown): unknown {
+  if (typeof value === "number") return withinRange(value);
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(storable);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withoutUnderflow(part)]));
+  // Maps: of an object the client asks for its constructor, and there is a task of that name.
+  return new Map(Object.entries(value).map(([name, part]) => [storedName(name), storable(part)]));
+}
+
+function withinRange(value: number): number {
+  if (Math.abs(value) < SMALLEST_NUMBER) return 0;
+  return Math.abs(value) > LARGEST_NUMBER ? Math.sign(value) * LARGEST_NUMBER : value;
 }
 
 const DAY_SECONDS = 86_400;

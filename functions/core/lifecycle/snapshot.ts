@@ -2,7 +2,8 @@
 import * as z from "zod";
 import type { PoolInformation } from "../protocol.ts";
 import { engineStatusSchema, poolInformationSchema } from "../protocol.ts";
-import { totalsSchema } from "./totals.ts";
+import { itemBytes } from "../stored-size.ts";
+import { totalsSchema, withinBytes } from "./totals.ts";
 
 export const depthSchema = z.object({ visible: z.number(), in_flight: z.number(), delayed: z.number() });
 export type Depth = z.infer<typeof depthSchema>;
@@ -60,29 +61,42 @@ export const snapshotSchema = z.object({
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
-/** DynamoDB takes 400 KB an item; numbers and names take other room there than in JSON. */
+/** DynamoDB takes 400 KB an item. */
 export const SNAPSHOT_BYTES = 300_000;
-const reductions = [
-  "running_episode_details",
-  "completed_tasks_client_uuids",
-  "completed_tasks_rewards",
-  "completed_tasks_details",
-] as const;
+const withoutEntries = {
+  swarm_client_instruction: null,
+  running_episode_details: null,
+  completed_tasks_client_uuids: {},
+  completed_tasks_rewards: {},
+  completed_tasks_details: {},
+} as const;
+const reductions = Object.keys(withoutEntries) as (keyof typeof withoutEntries)[];
 
 /** A snapshot that fits an item: details go, the most bulky first, counts stay. */
 export function fitSnapshot(snapshot: Snapshot): Snapshot {
   let fitting = snapshot;
   for (const detail of reductions) {
-    if (fitting.pool === null || jsonBytes(fitting) <= SNAPSHOT_BYTES) break;
+    if (fitting.pool === null || itemBytes(fitting) <= SNAPSHOT_BYTES) break;
+    if (Object.keys(fitting.pool[detail] ?? {}).length === 0) continue;
     const pool: PoolInformation = {
       ...fitting.pool,
-      [detail]: detail === "running_episode_details" ? null : {},
+      [detail]: withoutEntries[detail],
     };
     fitting = { ...fitting, pool, reduced: [...fitting.reduced, detail] };
   }
-  return fitting;
+  return itemBytes(fitting) <= SNAPSHOT_BYTES ? fitting : withFewerGroups(fitting);
 }
 
-function jsonBytes(value: unknown): number {
-  return new TextEncoder().encode(JSON.stringify(value)).length;
+/** Each fleet lists as many of its incomplete groups as its share of the room allows, and counts the rest. */
+function withFewerGroups(snapshot: Snapshot): Snapshot {
+  const groups = (share: number): Snapshot["fleets"] =>
+    Object.fromEntries(
+      Object.entries(snapshot.fleets).map(([name, fleet]) => [
+        name,
+        { ...fleet, totals: withinBytes(fleet.totals, share) },
+      ]),
+    );
+  const room = SNAPSHOT_BYTES - itemBytes({ ...snapshot, fleets: groups(0) }) - "incomplete".length;
+  const share = Math.floor(Math.max(0, room) / Object.keys(snapshot.fleets).length);
+  return { ...snapshot, fleets: groups(share), reduced: [...snapshot.reduced, "incomplete"] };
 }

@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { type Reason, reasons, usesUpAnAttempt } from "../reasons.ts";
 import type { PastAttempt, RolloutItem } from "../rollout/rollout-item.ts";
+import { entryBytes, itemBytes, storedName } from "../stored-size.ts";
 
 const counter = z.number().default(0);
 export const totalsSchema = z.object({
@@ -22,8 +23,10 @@ export const totalsSchema = z.object({
   eval_reward_sum: counter,
   dead: counter,
   unknown: counter,
-  /** Groups that a batch waits for in vain: dead train rollouts by task id, of at most `MOST_GROUPS` tasks. */
+  /** Groups that a batch waits for in vain: dead train rollouts by task id, as far as there is room. */
   incomplete: z.record(z.string(), z.number()).default({}),
+  /** Dead train rollouts of tasks for which `incomplete` has no room. */
+  incomplete_unlisted: counter,
   /** Time from claim to end over all attempts, ms. */
   episode_ms: counter,
 });
@@ -64,21 +67,59 @@ function addAttempt(totals: Totals, attempt: PastAttempt, rollout: ChangedRollou
     unknown: totals.unknown + (reason === "unknown" ? 1 : 0),
   };
   if (rollout.episode_type === "eval") return reason === "ended" ? addEvalEnd(next, attempt) : next;
-  if (died) return { ...next, incomplete: withGroup(next.incomplete, rollout.task_id, 1) };
+  if (died) return { ...next, ...withDead(next, rollout.task_id) };
   if (reason !== "ended") return next;
   const ended = addTrainEnd(next, attempt);
-  return wasRedriven(rollout)
-    ? { ...ended, incomplete: withGroup(next.incomplete, rollout.task_id, -1) }
-    : ended;
+  return wasRedriven(rollout) ? { ...ended, ...withoutDead(next, rollout.task_id) } : ended;
 }
 
-const MOST_GROUPS = 100;
+type Groups = Pick<Totals, "incomplete" | "incomplete_unlisted">;
+/** As many are listed as leave the item room for the rest. */
+const MOST_GROUPS = 500;
+const GROUPS_BYTES = 100_000;
 
-/** The task's count changed; without the tasks that have come to nothing. */
-function withGroup(groups: Totals["incomplete"], task: string, change: 1 | -1): Totals["incomplete"] {
-  const { [task]: count = 0, ...others } = groups;
-  const entries = [...Object.entries(others), [task, count + change] as const];
-  return Object.fromEntries(entries.filter(([, left]) => left > 0).slice(-MOST_GROUPS));
+function withDead(totals: Totals, task: string): Groups {
+  const { incomplete, incomplete_unlisted } = totals;
+  const name = storedName(task);
+  const listed = Object.hasOwn(incomplete, name) ? (incomplete[name] ?? 0) : undefined;
+  if (listed !== undefined || hasRoom(incomplete, name))
+    return { incomplete: { ...incomplete, [name]: (listed ?? 0) + 1 }, incomplete_unlisted };
+  return { incomplete, incomplete_unlisted: incomplete_unlisted + 1 };
+}
+
+function hasRoom(groups: Totals["incomplete"], name: string): boolean {
+  if (Object.keys(groups).length >= MOST_GROUPS) return false;
+  return itemBytes(groups) + entryBytes(name, 1) <= GROUPS_BYTES;
+}
+
+/** A task that is not listed is among those that were not when its rollout died. */
+function withoutDead(totals: Totals, task: string): Groups {
+  const { incomplete, incomplete_unlisted } = totals;
+  const name = storedName(task);
+  if (!Object.hasOwn(incomplete, name))
+    return { incomplete, incomplete_unlisted: Math.max(0, incomplete_unlisted - 1) };
+  const left = Object.entries(incomplete).map(
+    ([task, dead]) => [task, task === name ? dead - 1 : dead] as const,
+  );
+  return { incomplete: Object.fromEntries(left.filter(([, dead]) => dead > 0)), incomplete_unlisted };
+}
+
+/** The groups that take at most `bytes` in an item; the rest is counted as not listed. */
+export function withinBytes(totals: Totals, bytes: number): Totals {
+  let room = bytes;
+  const listed = Object.entries(totals.incomplete).filter(([task, dead]) => {
+    const size = entryBytes(task, dead) + 1;
+    if (size > room) return false;
+    room -= size;
+    return true;
+  });
+  const all = Object.values(totals.incomplete).reduce((sum, dead) => sum + dead, 0);
+  const shown = listed.reduce((sum, [, dead]) => sum + dead, 0);
+  return {
+    ...totals,
+    incomplete: Object.fromEntries(listed),
+    incomplete_unlisted: totals.incomplete_unlisted + all - shown,
+  };
 }
 
 /** A redrive gives a dead rollout its attempts back, and leaves its history. */

@@ -131,7 +131,9 @@ describe("items of fleets", () => {
   test("totals, which move on", async () => {
     const store = createLifecycleStore(options());
     const read = await store.readTotals("main");
-    expect(read).toEqual(bare(frozen("FLEET#main", "TOTALS"), "v"));
+    const { totals, ...rest } = bare(frozen("FLEET#main", "TOTALS"), "v") as { totals: object };
+    // An item of before counts none that it does not list.
+    expect(read).toEqual({ ...rest, totals: { ...totals, incomplete_unlisted: 0 } });
     if (!read) throw new Error("expected totals");
     expect(await store.writeTotals("main", read, { ...read, version: read.version + 1 })).toBe(true);
   });

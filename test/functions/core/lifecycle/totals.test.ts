@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { toAttributes } from "../../../../functions/adapters/table/client.ts";
 import {
   addAttempts,
   type ChangedRollout,
@@ -11,6 +12,7 @@ import {
 } from "../../../../functions/core/lifecycle/totals.ts";
 import { type Reason, reasons } from "../../../../functions/core/reasons.ts";
 import type { PastAttempt } from "../../../../functions/core/rollout/rollout-item.ts";
+import { sizeOf } from "../../../support/dynamo-rules.ts";
 
 const attempt = (facts: Partial<PastAttempt> = {}): PastAttempt => ({
   id: "a",
@@ -47,6 +49,7 @@ describe("the totals of a fleet", () => {
       dead: 0,
       unknown: 0,
       incomplete: {},
+      incomplete_unlisted: 0,
       episode_ms: 0,
     });
   });
@@ -190,10 +193,37 @@ describe("incomplete groups", () => {
     expect(totals.incomplete).toEqual({});
   });
 
-  test("stay bounded, whatever dies", () => {
-    const many = Array.from({ length: 250 }, (_, n) => dead(`task-${n}`));
-    const totals = many.reduce((sum, one) => addAttempts(sum, one, 0, 100), noTotals());
-    expect(Object.keys(totals.incomplete)).toHaveLength(100);
-    expect(totals.incomplete).toHaveProperty("task-249");
+  const sumOf = (tasks: string[]) =>
+    tasks.map(dead).reduce((sum, one) => addAttempts(sum, one, 0, 100), noTotals());
+  const deadIn = ({ incomplete, incomplete_unlisted }: Totals) =>
+    Object.values(incomplete).reduce((sum, dead) => sum + dead, incomplete_unlisted);
+
+  test.each(["constructor", "toString", "hasOwnProperty", "valueOf", "__proto__"])(
+    "may be called %s",
+    (task) => {
+      const totals = sumOf([task, task]);
+      expect(Object.values(totals.incomplete)).toEqual([2]);
+      expect(totals.incomplete_unlisted).toBe(0);
+      const ended = rollout({ task_id: task, history: [failed, attempt({ at: 150 })] });
+      expect(Object.values(addAttempts(totals, ended, 100, 200).incomplete)).toEqual([1]);
+    },
+  );
+
+  test("stay bounded, whatever dies, and none is hidden: what is not listed is counted", () => {
+    const totals = sumOf(Array.from({ length: 800 }, (_, n) => `task-${n}`));
+    expect(Object.keys(totals.incomplete)).toHaveLength(500);
+    expect(totals.incomplete).toHaveProperty("task-0");
+    expect(deadIn(totals)).toBe(800);
+    const long = sumOf(Array.from({ length: 800 }, (_, n) => `${n}-${"語".repeat(508)}`));
+    expect(sizeOf(toAttributes(long))).toBeLessThan(101_000);
+    expect(deadIn(long)).toBe(800);
+  });
+
+  test("that were not listed are whole again as well, when their rollout has ended", () => {
+    const tasks = Array.from({ length: 501 }, (_, n) => `task-${n}`);
+    const ended = rollout({ task_id: "task-500", history: [failed, attempt({ at: 150 })] });
+    const totals = addAttempts(sumOf(tasks), ended, 100, 200);
+    expect(totals.incomplete_unlisted).toBe(0);
+    expect(Object.keys(totals.incomplete)).toHaveLength(500);
   });
 });
