@@ -124,7 +124,8 @@ test("a rollout's item, from its message to its end", async () => {
       const open = await write(undefined, opened(first, attempt, NOW), "1");
       if (!isOpen(open)) throw new Error("expected an open item");
       const reporting = result && (await write(open, withResult(open, result, { calls: 1 }, NOW), "2"));
-      if (reporting) expect(reporting.attempt?.result).toEqual(result);
+      // As the engine will get it: JSON has no -0.
+      if (reporting) expect(reporting.attempt?.result).toEqual(JSON.parse(JSON.stringify(result)));
       const left = reporting && isOpen(reporting) ? reporting : open;
       const reason = result ? ("ended" as const) : ("invalid-output" as const);
       const ended = await write(left, closed(left, { reason, now: NOW, maxAttempts: 1, detail }), "3");
