@@ -9,6 +9,7 @@ import { counted } from "../push/text.ts";
 import { printable } from "../terminal-text.ts";
 import { engineChecks } from "./engine-checks.ts";
 import { type Check, type CheckPorts, type Finding, runChecks } from "./finding.ts";
+import { fleetStateChecks } from "./fleet-state-checks.ts";
 import { fleetChecks } from "./queue-checks.ts";
 import { tableChecks } from "./table-checks.ts";
 
@@ -53,12 +54,18 @@ async function checksFor(ports: CheckPorts, { invoke }: DoctorOptions): Promise<
     invoke === undefined
       ? []
       : [{ name: "invoke", run: async () => await invokeLifecycle(deployment, invoke) }];
-  if (deployment.tableAlone) return [...tableChecks(ports), ...invoked, ...engineChecks(ports, "main")];
+  if (deployment.tableAlone)
+    return [
+      ...tableChecks(ports),
+      ...fleetStateChecks(ports, { name: "main", engine: "main" }),
+      ...invoked,
+      ...engineChecks(ports, "main"),
+    ];
   const fleets = await deployment.fleets();
   const engines = [...new Set(fleets.map(({ engine }) => engine))];
   return [
     ...tableChecks(ports),
-    ...fleets.flatMap((fleet) => fleetChecks(ports, fleet)),
+    ...fleets.flatMap((fleet) => [...fleetChecks(ports, fleet), ...fleetStateChecks(ports, fleet)]),
     ...invoked,
     ...engines.flatMap((engine) => engineChecks(ports, engine)),
   ];
@@ -78,7 +85,12 @@ async function invokeLifecycle({ aws, local }: Deployment, name: string): Promis
   return { verdict: "failed", text: `${name} failed (${FunctionError}): ${words}: look at its log` };
 }
 
-const marks = { ok: ["green", "✓"], failed: ["red", "✗"], unknown: ["dim", "?"] } as const;
+const marks = {
+  ok: ["green", "✓"],
+  warning: ["yellow", "!"],
+  failed: ["red", "✗"],
+  unknown: ["dim", "?"],
+} as const;
 
 function findingsText(findings: readonly Finding[], style: Style): string {
   const width = Math.max(...findings.map(({ check }) => check.length));

@@ -2,9 +2,11 @@
 import { readLatestSnapshot } from "../../functions/adapters/table/lifecycle.ts";
 import type { Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
 import { CANNOT_CONNECT } from "../../functions/core/protocol.ts";
+import type { Deployment } from "../deployment.ts";
 import { span } from "../format.ts";
 import { isStale } from "../stats-text.ts";
 import { type Check, type CheckPorts, failed, ok, unknown } from "./finding.ts";
+import { lastFunctionError } from "./function-log.ts";
 
 /** What the functions see of the engine stands in the newest snapshot: from here it may not be reachable at all. */
 export function engineChecks({ deployment, now }: CheckPorts, engine: string): Check[] {
@@ -14,7 +16,7 @@ export function engineChecks({ deployment, now }: CheckPorts, engine: string): C
     return await read;
   };
   return [
-    { name: `lifecycle of ${engine}`, run: async () => lifecycle(await latest(), now()) },
+    { name: `lifecycle of ${engine}`, run: async () => await lifecycle(deployment, await latest(), now()) },
     { name: `engine ${engine}`, run: async () => engineSeen(await latest()) },
     { name: `alarms of ${engine}`, run: async () => alarms(await latest()) },
     { name: `rewards of ${engine}`, run: async () => rewards(await latest()) },
@@ -24,15 +26,17 @@ export function engineChecks({ deployment, now }: CheckPorts, engine: string): C
 const LOOK_AT_LIFECYCLE =
   "look at the log of the lifecycle function, and at whether its schedule is enabled (or --invoke it)";
 
-function lifecycle(snapshot: Snapshot | undefined, now: number) {
+async function lifecycle(deployment: Deployment, snapshot: Snapshot | undefined, now: number) {
+  const error = await lastFunctionError(deployment);
+  const logged = error ? `; the log's last error: ${error}` : "";
   if (!snapshot)
     return failed(
-      `expected a snapshot, found none: a new deployment writes its first within minutes; else ${LOOK_AT_LIFECYCLE}`,
+      `expected a snapshot, found none: a new deployment writes its first within minutes; else ${LOOK_AT_LIFECYCLE}${logged}`,
     );
   const age = now - Date.parse(snapshot.at);
   if (isStale(snapshot, now))
     return failed(
-      `expected a snapshot of the last minutes, found one of ${span(age)} ago: ${LOOK_AT_LIFECYCLE}`,
+      `expected a snapshot of the last minutes, found one of ${span(age)} ago: ${LOOK_AT_LIFECYCLE}${logged}`,
     );
   return ok(`its last snapshot is ${span(age)} old`);
 }

@@ -2,10 +2,10 @@
 import type { Deployment } from "../deployment.ts";
 import { describeFailure, type Where } from "../failures.ts";
 
-/** `unknown` it could not be found out, which is no failure. */
+/** `warning` as somebody wanted it, or no fault yet, but worth knowing; `unknown` it could not be found out. Neither fails. */
 export interface Finding {
   readonly check: string;
-  readonly verdict: "ok" | "failed" | "unknown";
+  readonly verdict: "ok" | "warning" | "failed" | "unknown";
   readonly text: string;
 }
 
@@ -22,6 +22,7 @@ export interface CheckPorts {
 
 export const ok = (text: string) => ({ verdict: "ok", text }) as const;
 export const failed = (text: string) => ({ verdict: "failed", text }) as const;
+export const warning = (text: string) => ({ verdict: "warning", text }) as const;
 export const unknown = (text: string) => ({ verdict: "unknown", text }) as const;
 
 /** One after another: each says what to do, also where it could not be carried out. */

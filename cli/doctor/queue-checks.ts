@@ -1,7 +1,7 @@
 /** A fleet's queues, and how they hang together. */
 import { GetQueueAttributesCommand } from "@aws-sdk/client-sqs";
 import type { Deployment, Fleet } from "../deployment.ts";
-import { type Check, type CheckPorts, failed, ok } from "./finding.ts";
+import { type Check, type CheckPorts, failed, ok, warning } from "./finding.ts";
 
 export function fleetChecks({ deployment }: CheckPorts, fleet: Fleet): Check[] {
   return [
@@ -57,6 +57,8 @@ async function deadLetters(deployment: Deployment, { deadLetterQueueUrl }: Fleet
     return failed(
       `expected them kept for 4 days at least, found ${days}: raise messageRetentionDays in the settings`,
     );
-  const note = held === "0" ? "none" : `${held}: look at them with sortie dead list`;
-  return ok(`${note}; kept for ${days} days`);
+  if (held === "0") return ok(`none; kept for ${days} days`);
+  return warning(
+    `${held}, kept for ${days} days: sortie dead list says why, sortie dead redrive sends them back`,
+  );
 }
