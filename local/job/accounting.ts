@@ -38,6 +38,11 @@ export class Accounting {
     return this.#sum();
   }
 
+  /** As they were at the last look. */
+  all(): ChangedRollout[] {
+    return [...this.#rollouts.values()];
+  }
+
   /** Which attempt belongs to which rollout. */
   rolloutOfAttempt(): Map<string, string> {
     const attempts = [...this.#rollouts.values()].flatMap((rollout) =>

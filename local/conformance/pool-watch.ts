@@ -1,0 +1,88 @@
+/** Looks at the engine's pool again and again, and remembers what it has shown. */
+import type { Engine } from "../../functions/core/engine.ts";
+import type { PoolInformation } from "../../functions/core/protocol.ts";
+
+const LOOK_MS = 400;
+
+export interface PoolSeen {
+  /** Episodes that stood in `completed_tasks_details`: only the trainer writes those. */
+  readonly episodes: ReadonlySet<string>;
+  /** Unix ms at which the engine was first seen out of its rolling states. */
+  readonly left: readonly number[];
+  /** How often the step was seen to rise by one. */
+  readonly syncs: number;
+  /** By beginning of a task id: the most different ones that were in the batch at once. */
+  mostTasks(prefix: string): number;
+}
+
+export class PoolWatch implements PoolSeen {
+  readonly episodes = new Set<string>();
+  readonly left: number[] = [];
+  readonly #engine: Engine;
+  readonly #most = new Map<string, number>();
+  #step: number | null = null;
+  #rolled = false;
+  #looking: Promise<void> = Promise.resolve();
+  syncs = 0;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  begin(signal: AbortSignal): void {
+    this.#looking = this.#look(signal);
+  }
+  /** After the signal: resolves when the last look is over. */
+  async end(): Promise<void> {
+    await this.#looking;
+  }
+
+  mostTasks(prefix: string): number {
+    return this.#most.get(prefix) ?? 0;
+  }
+  /** From now on tasks whose id begins so are counted. */
+  countTasks(prefix: string): void {
+    this.#most.set(prefix, 0);
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      // A pool that cannot be read is looked at again: it is the engine that is judged by its answers, not the watch.
+      const pool = await this.#engine.pool().catch(() => undefined);
+      if (typeof pool?.engine_status === "string") this.note(pool, Date.now());
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  /** Takes one reading into account. */
+  note(pool: PoolInformation, now: number): void {
+    for (const episodes of Object.values(pool.completed_tasks_details))
+      for (const episode of episodes) this.episodes.add(episode);
+    const rolls = /^ENGINE\.ROLLING/.test(pool.engine_status ?? "");
+    if (this.#rolled && !rolls) this.left.push(now);
+    this.#rolled = rolls;
+    this.#noteStep(pool.global_step ?? null, now);
+    this.#noteTasks(pool);
+  }
+
+  /** A sync may be too short to be seen: the step tells of it. */
+  #noteStep(step: number | null, now: number): void {
+    if (step !== null && this.#step !== null && step > this.#step && this.#step > 0) {
+      this.syncs += step - this.#step;
+      this.left.push(now);
+    }
+    this.#step = step;
+  }
+
+  /** Of what the server itself keeps: details and counts may still be the old batch's. */
+  #noteTasks(pool: PoolInformation): void {
+    const running = Object.values(pool.running_episode_details ?? {}).map(
+      ({ optional_task_id }) => optional_task_id ?? "",
+    );
+    const tasks = new Set([...Object.keys(pool.completed_tasks_client_uuids), ...running]);
+    for (const [prefix, most] of this.#most) {
+      const count = [...tasks].filter((task) => task.startsWith(prefix)).length;
+      this.#most.set(prefix, Math.max(most, count));
+    }
+  }
+}

@@ -1,0 +1,160 @@
+/** Judges a run: one row for each thing that has to hold. Pure, so that each verdict can be tested by itself. */
+import type { ChangedRollout } from "../../functions/core/lifecycle/totals.ts";
+import type { LedgerOutput } from "./ledger.ts";
+import type { PoolSeen } from "./pool-watch.ts";
+
+export interface Row {
+  readonly row: string;
+  readonly expected: string;
+  readonly found: string;
+  readonly ok: boolean;
+}
+
+export interface Phase {
+  readonly name: string;
+  readonly pushed: number;
+  readonly rollouts: readonly ChangedRollout[];
+  /** Whether functions or the engine were torn down in it: an end may then stay unknown. */
+  readonly isRough: boolean;
+}
+
+export interface ConformanceEvidence {
+  readonly phases: readonly Phase[];
+  readonly pool: PoolSeen;
+  /** Syncs that the main job has to bring about, at least. */
+  readonly syncs: number;
+  readonly throttle: { readonly prefix: string; readonly limit: number };
+  /** Episodes of ours that the engine's buffer still shows as claimed. */
+  readonly openAtEngine: number;
+  /** Function processes that were killed; undefined where that phase was not reached. */
+  readonly kills: number | undefined;
+  /** Whether the engine rolled again after its restart; undefined where there was none to be. */
+  readonly restarted: boolean | undefined;
+  readonly ledger: readonly LedgerOutput[] | undefined;
+}
+
+/** The trainer reports at least every 12 s: what ended shortly before the batch was gone may never be shown. */
+const LAG_MS = 15_000;
+
+export function judge(evidence: ConformanceEvidence): Row[] {
+  const { ledger, pool, syncs, openAtEngine, kills, restarted } = evidence;
+  return [
+    ...evidence.phases.map(phaseRow),
+    row("weight syncs seen", `at least ${syncs}`, pool.syncs, pool.syncs >= syncs),
+    throttleRow(evidence),
+    ...(kills === undefined ? [] : [row("functions killed", "at least 1", kills, kills > 0)]),
+    ...(restarted === undefined
+      ? []
+      : [row("the engine rolls again after a restart", "yes", restarted ? "yes" : "no", restarted)]),
+    row("episodes of ours left open at the engine", 0, openAtEngine, openAtEngine === 0),
+    ...poolRows(evidence),
+    ...(ledger === undefined ? [] : ledgerRows(evidence, ledger)),
+  ];
+}
+
+function row(name: string, expected: string | number, found: string | number, ok: boolean): Row {
+  return { row: name, expected: String(expected), found: String(found), ok };
+}
+
+function phaseRow({ name, pushed, rollouts, isRough }: Phase): Row {
+  const of = (state: string) => rollouts.filter((rollout) => rollout.state === state).length;
+  const [ended, unknown, dead] = [of("ended"), of("unknown"), of("dead")];
+  const settled = isRough ? ended + unknown : ended;
+  const rest = [`${ended} ended`, ...some(unknown, "unknown"), ...some(dead, "dead letters")];
+  const open = pushed - ended - unknown - dead;
+  return row(name, `${pushed} ended`, [...rest, ...some(open, "not final")].join(", "), settled === pushed);
+}
+
+function some(count: number, what: string): string[] {
+  return count === 0 ? [] : [`${count} ${what}`];
+}
+
+function throttleRow({ pool, throttle: { prefix, limit } }: ConformanceEvidence): Row {
+  const most = pool.mostTasks(prefix);
+  return row("tasks of the throttled fleet in a batch", `1 to ${limit}`, most, most >= 1 && most <= limit);
+}
+
+interface Ended {
+  readonly key: string;
+  readonly episode: string;
+  readonly at: number;
+  readonly reward: unknown;
+  readonly isEval: boolean;
+}
+
+function endedOf({ phases }: ConformanceEvidence): Ended[] {
+  return phases
+    .flatMap(({ rollouts }) => rollouts)
+    .filter(({ state }) => state === "ended")
+    .flatMap(({ key, history, episode_type }) => {
+      const last = history.at(-1);
+      if (last === undefined) return [];
+      const { episode, at, reward } = last;
+      return [{ key, episode, at, reward, isEval: episode_type === "eval" }];
+    });
+}
+
+/** An episode may have been held by several rollouts, one after the other: the last one answers for what it came to. */
+function countedTwice({ phases }: ConformanceEvidence, episodes: ReadonlySet<string>): number {
+  const holders = new Map<string, { readonly key: string; readonly at: number }>();
+  for (const { key, history } of phases.flatMap(({ rollouts }) => rollouts))
+    for (const { episode, at } of history)
+      if (at >= (holders.get(episode)?.at ?? 0)) holders.set(episode, { key, at });
+  const held = [...episodes].flatMap((episode) => holders.get(episode)?.key ?? []);
+  return [...Map.groupBy(held, (key) => key).values()].filter((several) => several.length > 1).length;
+}
+
+function poolRows(evidence: ConformanceEvidence): Row[] {
+  const { pool, ledger } = evidence;
+  const ended = endedOf(evidence);
+  const train = ended.filter(({ isEval }) => !isEval);
+  const missing = train.filter(({ episode }) => !pool.episodes.has(episode));
+  const inLedger = new Set(ledger?.map(({ episode }) => episode));
+  const isLate = ({ at, episode }: Ended) =>
+    inLedger.has(episode) || pool.left.some((left) => left >= at && left - at <= LAG_MS);
+  const late = missing.filter(isLate).length;
+  const shown = train.length - missing.length;
+  const evals = ended.filter(
+    ({ isEval, episode }) => isEval && pool.episodes.has(episode) && isLone(ended, episode),
+  );
+  const twice = countedTwice(evidence, pool.episodes);
+  return [
+    row(
+      "ended train episodes that the pool has shown",
+      `${train.length}`,
+      late > 0 ? `${shown}, and ${late} that ended too shortly before the batch was gone` : shown,
+      missing.length === late,
+    ),
+    row("evals among the pool's samples", 0, evals.length, evals.length === 0),
+    row("rollouts that the pool shows twice", 0, twice, twice === 0),
+  ];
+}
+
+/** An eval's episode is put up for claiming again: the next holder may well be a train rollout. */
+function isLone(ended: readonly Ended[], episode: string): boolean {
+  return ended.filter((one) => one.episode === episode).length === 1;
+}
+
+function ledgerRows(evidence: ConformanceEvidence, ledger: readonly LedgerOutput[]): Row[] {
+  const train = endedOf(evidence).filter(({ isEval }) => !isEval);
+  const outputs = new Map(ledger.map((output) => [output.episode, output]));
+  const delivered = train.filter(({ episode }) => outputs.has(episode));
+  const other = delivered.filter(({ episode, reward }) => !isSame(outputs.get(episode)?.reward, reward));
+  const twice = ledger.length - outputs.size + countedTwice(evidence, new Set(outputs.keys()));
+  return [
+    row(
+      "ended train episodes in the ledger",
+      train.length,
+      delivered.length,
+      delivered.length === train.length,
+    ),
+    row("… with another reward than the table's", 0, other.length, other.length === 0),
+    row("… twice", 0, twice, twice === 0),
+  ];
+}
+
+function isSame(given: unknown, told: unknown): boolean {
+  return typeof given === "number" && typeof told === "number"
+    ? Math.abs(given - told) < 1e-9
+    : given === told;
+}

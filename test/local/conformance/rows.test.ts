@@ -1,0 +1,140 @@
+/** What each row of the conformance table says, and when it fails. */
+import { describe, expect, test } from "vitest";
+import type { ChangedRollout } from "../../../functions/core/lifecycle/totals.ts";
+import { poolInformationSchema } from "../../../functions/core/protocol.ts";
+import { ledgerOutputs } from "../../../local/conformance/ledger.ts";
+import { PoolWatch } from "../../../local/conformance/pool-watch.ts";
+import { type ConformanceEvidence, judge } from "../../../local/conformance/rows.ts";
+import { engineAt } from "../../support/engine-that.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const T = 1_800_000_000_000;
+
+function rollout(key: string, episode: string, facts: Partial<ChangedRollout> = {}): ChangedRollout {
+  const past = {
+    id: `i.${key}`,
+    episode,
+    reason: "ended" as const,
+    at: T,
+    from: T - 9000,
+    step: 1,
+    reward: 0.5,
+  };
+  return { key, state: "ended", episode_type: "train", task_id: "t", attempts: 0, history: [past], ...facts };
+}
+
+function poolOf(...readings: object[]): PoolWatch {
+  const watch = new PoolWatch(engineAt("http://127.0.0.1:1", { clock: new FakeClock(T) }));
+  watch.countTasks("th/");
+  for (const [at, reading] of readings.entries())
+    watch.note(
+      poolInformationSchema.parse({ engine_status: "ENGINE.ROLLING", global_step: 1, ...reading }),
+      T + at * 1000,
+    );
+  return watch;
+}
+const shown = {
+  completed_tasks_details: { t: ["e1", "e2"] },
+  completed_tasks_client_uuids: { "th/1": ["c"], other: ["c"] },
+};
+
+function evidenceOf(facts: Partial<ConformanceEvidence> = {}): ConformanceEvidence {
+  const rollouts = [rollout("r1", "e1"), rollout("r2", "e2")];
+  return {
+    phases: [{ name: "main job", pushed: 2, rollouts, isRough: false }],
+    pool: poolOf(shown, { ...shown, engine_status: "ENGINE.WEIGHT_SYNCING" }, { ...shown, global_step: 2 }),
+    syncs: 1,
+    throttle: { prefix: "th/", limit: 2 },
+    openAtEngine: 0,
+    kills: 1,
+    restarted: true,
+    ledger: ledgerOutputs('[{"episode_uuid": "e1", "reward": 0.5}, {"episode_uuid": "e2", "reward": 0.5}]'),
+    ...facts,
+  };
+}
+const failing = (facts: Partial<ConformanceEvidence> = {}) =>
+  judge(evidenceOf(facts))
+    .filter(({ ok }) => !ok)
+    .map(({ row, expected, found }) => [row, expected, found]);
+const phase = (rollouts: ChangedRollout[], isRough = false) => ({
+  phases: [{ name: "main job", pushed: 2, rollouts, isRough }],
+});
+
+test("a run in which all is right has no failing row", () => {
+  expect(failing()).toEqual([]);
+  expect(judge(evidenceOf()).map(({ row }) => row)).toHaveLength(12);
+  expect(judge(evidenceOf({ ledger: undefined, restarted: undefined, kills: undefined }))).toHaveLength(7);
+});
+
+describe("a phase", () => {
+  test("fails over rollouts that are dead, unknown or not final", () => {
+    const rollouts = [rollout("r1", "e1"), rollout("r2", "e2", { state: "running" })];
+    expect(failing(phase(rollouts))[0]).toEqual(["main job", "2 ended", "1 ended, 1 not final"]);
+    const dead = [rollout("r1", "e1"), rollout("r2", "e2", { state: "dead" })];
+    expect(failing(phase(dead))[0]).toEqual(["main job", "2 ended", "1 ended, 1 dead letters"]);
+    const unknown = [rollout("r1", "e1"), rollout("r2", "e2", { state: "unknown" })];
+    expect(failing(phase(unknown))[0]).toEqual(["main job", "2 ended", "1 ended, 1 unknown"]);
+  });
+
+  test("may leave ends unknown where functions or the engine were torn down", () => {
+    const unknown = [rollout("r1", "e1"), rollout("r2", "e2", { state: "unknown" })];
+    expect(failing({ ...phase(unknown, true) })).toEqual([]);
+  });
+});
+
+test.each<[string, Partial<ConformanceEvidence>, string]>([
+  ["no sync", { syncs: 2 }, "weight syncs seen"],
+  ["too many tasks", { throttle: { prefix: "th/", limit: 0 } }, "tasks of the throttled fleet in a batch"],
+  ["an open episode", { openAtEngine: 1 }, "episodes of ours left open at the engine"],
+  ["nobody killed", { kills: 0 }, "functions killed"],
+  ["no restart", { restarted: false }, "the engine rolls again after a restart"],
+  ["an end that is not in the ledger", { ledger: [] }, "ended train episodes in the ledger"],
+])("%s fails its row", (_, facts, row) => {
+  expect(failing(facts).map(([name]) => name)).toEqual([row]);
+});
+
+describe("the pool", () => {
+  test("has to show what ended, unless its batch was gone shortly after", () => {
+    const some = { completed_tasks_details: { t: ["e1"] }, completed_tasks_client_uuids: { "th/1": ["c"] } };
+    const readings = [some, { ...some, global_step: 2 }];
+    const rows = (at: number) => {
+      const late = rollout("r2", "e2");
+      const history = late.history.map((past) => ({ ...past, at }));
+      const rollouts = [rollout("r1", "e1"), { ...late, history }];
+      return failing({ ...phase(rollouts), pool: poolOf(...readings), ledger: undefined });
+    };
+    expect(rows(T - 5000)).toEqual([]);
+    expect(rows(T - 60_000)).toEqual([["ended train episodes that the pool has shown", "2", "1"]]);
+  });
+
+  test("must not show two episodes of one rollout", () => {
+    const [past] = rollout("r1", "e2").history;
+    const both = rollout("r1", "e1");
+    const rollouts = [{ ...both, history: [...(past ? [past] : []), ...both.history] }, rollout("r2", "e3")];
+    const details = {
+      completed_tasks_details: { t: ["e1", "e2", "e3"] },
+      completed_tasks_client_uuids: { "th/1": [] },
+    };
+    const pool = poolOf(details, { ...details, global_step: 2 });
+    expect(failing({ ...phase(rollouts), pool, ledger: undefined })).toEqual([
+      ["rollouts that the pool shows twice", "0", "1"],
+    ]);
+  });
+});
+
+describe("the ledger", () => {
+  test("has to have the table's rewards", () => {
+    const ledger = ledgerOutputs(
+      '{"episode_uuid": "e1", "reward": 0.5}\n{"episode_uuid": "e2", "reward": 0.4}\n',
+    );
+    expect(failing({ ledger })).toEqual([["… with another reward than the table's", "0", "1"]]);
+  });
+
+  test("must not have an episode twice", () => {
+    const output = '{"kind": "output", "episode_uuid": "e2", "reward": 0.5}';
+    const ledger = ledgerOutputs(
+      `{"kind": "reset"}\n{"episode_uuid": "e1", "reward": 0.5}\n${output}\n${output}`,
+    );
+    expect(failing({ ledger })).toEqual([["… twice", "0", "1"]]);
+  });
+});
