@@ -7,6 +7,7 @@ import { createProgram } from "../../cli/program.ts";
 import { decodeSettings } from "../../lib/settings.ts";
 import { allKinds } from "../../local/chaos/kinds.ts";
 import { readOptions } from "../../local/job/options.ts";
+import { settings as localSettings } from "../../local/job/settings.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { makeTask, says, scripted } from "../agents/episode.ts";
 import agent from "../agents/samples/readme.ts";
@@ -116,16 +117,20 @@ describe("command lines", () => {
     const rows = table.split("\n").filter((row) => row.startsWith("| `--"));
     const shown = rows.map((row) => row.split("|").map((cell) => cell.replaceAll("`", "").trim()));
     const source = readPage("local/job/options.ts");
-    const names = [...source.matchAll(/"--([a-z]+)(?: <|")/g)].map(([, name]) => name);
-    expect(shown.map(([, option = ""]) => /^--([a-z]+)/.exec(option)?.[1]).toSorted()).toEqual(
+    const names = [...source.matchAll(/"--([a-z-]+)(?: <|")/g)].map(([, name]) => name);
+    expect(shown.map(([, option = ""]) => /^--([a-z-]+)/.exec(option)?.[1]).toSorted()).toEqual(
       names.toSorted(),
     );
-    const { rollouts, repeats, seed, agent } = readOptions(["node", "local/start.ts"]);
+    const options = readOptions(["node", "local/start.ts"]);
+    const { rollouts, repeats, seed, engineVersion } = options;
+    const { agent } = decodeSettings(localSettings(options, "http://127.0.0.1:1", {})).fleets["main"] ?? {};
     const defaults = shown.flatMap(([, option, , fallback]) => (fallback ? [[option, fallback]] : []));
     expect(defaults).toEqual([
       ["--rollouts N", String(rollouts)],
       ["--repeats N", String(repeats)],
       ["--agent NAME", agent],
+      ["--settings FILE", "cdk.json"],
+      ["--engine-version V", engineVersion],
       ["--seed N", String(seed)],
     ]);
   });
