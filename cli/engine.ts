@@ -6,6 +6,7 @@ import { createEngineStateStore, setDesired, type Wish } from "../functions/adap
 import type { Desired, Observed } from "../functions/core/drive/engine-state.ts";
 import { SettingsError } from "../functions/core/errors.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
+import { agree, refuseHanging } from "./engine-agree.ts";
 import { configFacts, readConfig } from "./engine-config.ts";
 import { CONFIG_UNKNOWN, engineText, isConfigUnknown, wishText } from "./engine-text.ts";
 import { follow } from "./engine-wait.ts";
@@ -20,6 +21,7 @@ interface EngineOptions extends CommonOptions {
   readonly config?: string;
   readonly wait?: boolean;
   readonly timeout?: number;
+  readonly agreeByHand?: boolean;
 }
 
 const HELP = `
@@ -31,6 +33,8 @@ Examples:
   $ sortie engine start --config train.yaml --wait
   $ sortie engine restart --wait --timeout 30m
   $ sortie engine stop`;
+
+const BY_HAND = "take a config whose weight syncs wait for sortie engine agree, each time";
 
 export function registerEngine(program: Command, io: Io): void {
   const engine = program
@@ -46,6 +50,11 @@ export function registerEngine(program: Command, io: Io): void {
       .addHelpText("after", HELP)
       .action(async (options: EngineOptions) => await onTable(command, options, io, work));
   };
+  sub(
+    "agree",
+    "Agrees to the weight sync of the step that rolls, where the engine waits for its clients to agree.",
+    async (table, options) => await agree(table, options, io),
+  );
   const setting = (name: string, description: string, wish: WishFor) =>
     sub(name, description, async (table, options) => await set(table, options, io, wish))
       .option("--wait", "follow it until it holds")
@@ -57,15 +66,13 @@ export function registerEngine(program: Command, io: Io): void {
     "Shows what is wanted of the engine, and what it does.",
     async (table, options) => await status(table, options, io),
   );
-  setting("start", "Wants the engine running with a training config.", wishToStart).requiredOption(
-    "--config <file>",
-    "the training config, YAML; - reads standard input",
-  );
+  setting("start", "Wants the engine running with a training config.", wishToStart)
+    .requiredOption("--config <file>", "the training config, YAML; - reads standard input")
+    .option("--agree-by-hand", BY_HAND);
   setting("stop", "Wants the engine stopped.", async () => ({ state: "stopped" }));
-  setting("restart", "Wants the engine stopped, and started again.", wishToRestart).option(
-    "--config <file>",
-    "another training config than before",
-  );
+  setting("restart", "Wants the engine stopped, and started again.", wishToRestart)
+    .option("--config <file>", "another training config than before")
+    .option("--agree-by-hand", BY_HAND);
 }
 
 type Work = (table: TableOptions, options: EngineOptions) => Promise<void>;
@@ -111,6 +118,8 @@ async function status(table: TableOptions, { engine, json }: EngineOptions, io: 
 async function set(table: TableOptions, options: EngineOptions, io: Io, wishFor: WishFor): Promise<void> {
   const { engine, json, wait, timeout } = options;
   const wish = await wishFor(table, options, io);
+  if (wish.state === "running")
+    await refuseHanging(table, { engine, config: wish.config, byHand: options.agreeByHand === true });
   const desired = await asked(table, engine, wish, io.now());
   const store = createEngineStateStore(table);
   if (!json) io.out(wishText(engine, desired));

@@ -1,21 +1,24 @@
 /** Wires the reconciler: one step towards what is wanted of the engine, under a lease that only one tick holds. */
 
 import type { TableOptions } from "./adapters/table/client.ts";
-import { createEngineStateStore } from "./adapters/table/engine-state.ts";
+import { createEngineStateStore, readAgreeRequest } from "./adapters/table/engine-state.ts";
 import { createLeaseStore, tickLease } from "./adapters/table/lease.ts";
+import { Agreement } from "./core/drive/agree.ts";
 import { driveEngine } from "./core/drive/drive.ts";
 import type { Observed } from "./core/drive/engine-state.ts";
 import { withLease } from "./core/drive/lease.ts";
 import type { Engine } from "./core/engine.ts";
 import type { FleetQueue } from "./core/lifecycle/take-snapshot.ts";
 import type { Log } from "./core/ports.ts";
-import type { LifecycleEnvironment } from "./environment.ts";
+import { deployedFleetId, type LifecycleEnvironment } from "./environment.ts";
 import { systemClock as clock } from "./system-clock.ts";
 
 export interface Drive {
   /** `holder` names this tick, `endsAt` (unix ms) is when its time is up. */
   step(log: Log, holder: string, endsAt: number): Promise<void>;
   observed(): Promise<Observed | undefined>;
+  /** Agrees to a weight sync where it is time for one. */
+  agree(log: Log): Promise<void>;
 }
 
 export function createDrive(
@@ -27,8 +30,17 @@ export function createDrive(
   const states = createEngineStateStore(table);
   const leases = createLeaseStore(table);
   const name = environment.engine;
+  const agreement = new Agreement({
+    rule: environment.agreeAfter,
+    fleetIds: environment.fleets.map((fleet) => deployedFleetId(fleet.name, environment.table)),
+  });
+  const observed = () => states.readObserved(name);
   return {
-    observed: () => states.readObserved(name),
+    observed,
+    async agree(log) {
+      const request = () => readAgreeRequest(table, name);
+      await agreement.look({ clock, engine, log, observed, request });
+    },
     async step(log, holder, endsAt) {
       const held = await withLease(
         { clock, leases, log },

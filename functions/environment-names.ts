@@ -54,6 +54,8 @@ export const lifecycleVariables = {
   bootMinutes: "SORTIE_BOOT_MINUTES",
   stalledMinutes: "SORTIE_STALLED_MINUTES",
   restartWhenStalled: "SORTIE_RESTART_WHEN_STALLED",
+  /** JSON of `episodes`, `tasks` and `seconds`, at least one: when to agree to a weight sync. Absent: only by hand. */
+  agreeAfter: "SORTIE_AGREE_AFTER",
   /** Looks in a row without an answer that make an alarm; not a setting. */
   unreachableAlarmTicks: "SORTIE_UNREACHABLE_ALARM_TICKS",
 } as const;

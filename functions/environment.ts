@@ -32,6 +32,14 @@ const throttle = z.strictObject({
   repeats: z.number().int().min(1),
 });
 
+const agreeAfter = z
+  .strictObject({
+    episodes: whole.min(1).optional(),
+    tasks: whole.min(1).optional(),
+    seconds: positive.optional(),
+  })
+  .refine((rule) => Object.keys(rule).length > 0, "expected episodes, tasks or seconds");
+
 const rolloutSchema = z.object({
   fleet: nonEmpty,
   engine: nonEmpty,
@@ -78,6 +86,7 @@ const lifecycleSchema = z.object({
   stalledMinutes: positive.default(lifecycleDefaults.stalledMinutes),
   restartWhenStalled: flag.default(lifecycleDefaults.restartWhenStalled),
   unreachableAlarmTicks: whole.min(1).default(lifecycleDefaults.unreachableAlarmTicks),
+  agreeAfter: json.pipe(agreeAfter).optional(),
 });
 export type LifecycleEnvironment = z.infer<typeof lifecycleSchema>;
 

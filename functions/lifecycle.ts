@@ -61,6 +61,7 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
       log,
       publish: publishSnapshot,
       drive: () => drive.step(log, context.awsRequestId, endsAt),
+      agree: () => drive.agree(log),
       sweep: {
         clock,
         log,

@@ -15,6 +15,7 @@ import { createUsageStore } from "./adapters/table/usage.ts";
 import { describeError } from "./core/errors.ts";
 import { FleetGate } from "./core/gate.ts";
 import type { Log, Ports, QueueRecord } from "./core/ports.ts";
+import { representedEngine } from "./core/representative.ts";
 import { runBatch } from "./core/rollout/batch.ts";
 import { dayOf } from "./core/spend/spend.ts";
 import { engineDispatcher } from "./engine-credentials.ts";
@@ -54,7 +55,10 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
   const log = createLog({ fleet: limits.fleet, invocation: context.awsRequestId });
   const gate = new FleetGate({ clock, log, gates }, limits.fleet);
   // Its own: what an earlier invocation asked of the engine is not this one's answer.
-  const engine = createEngine({ url: environment.engineUrl, clock, dispatcher });
+  const engine = representedEngine(createEngine({ url: environment.engineUrl, clock, dispatcher }), {
+    fleetId: limits.fleetId,
+    clock,
+  });
   const batch = {
     id: context.awsRequestId,
     endsAt: clock.now() + context.getRemainingTimeInMillis(),

@@ -8,7 +8,7 @@ import { entries } from "../functions/entries.ts";
 import { type FleetVariable, lifecycleVariables as variables } from "../functions/environment-names.ts";
 import { accessEnvironment, bundledFiles, checkAccess, grantAccess } from "./engine-access.ts";
 import { EngineAlarms } from "./engine-alarms.ts";
-import type { EngineAccess } from "./engine-settings.ts";
+import type { AgreeAfter, EngineAccess } from "./engine-settings.ts";
 import { SortieFunction } from "./function-defaults.ts";
 import type { Network } from "./network.ts";
 import type { RolloutFleet } from "./rollout-fleet.ts";
@@ -37,6 +37,8 @@ export interface EngineLifecycleProps extends Partial<DeploymentSettings> {
   readonly engineUrl: string;
   /** What a proxy in front of the engine wants to see. Default: nothing. */
   readonly engineAccess?: EngineAccess;
+  /** When to agree to a step's weight sync, under a collection method that waits for it. Default: only by hand. */
+  readonly agreeAfter?: AgreeAfter;
   /** Default: outside of any network of the user's. */
   readonly network?: Network | undefined;
   /** What the alarms do. Default: nothing but to show themselves. */
@@ -117,6 +119,7 @@ export class EngineLifecycle extends Construct {
       [variables.bootMinutes]: String(deployment.bootMinutes),
       [variables.stalledMinutes]: String(deployment.stalledMinutes),
       [variables.restartWhenStalled]: String(deployment.restartWhenStalled),
+      ...(props.agreeAfter ? { [variables.agreeAfter]: JSON.stringify(props.agreeAfter) } : {}),
     };
   }
 

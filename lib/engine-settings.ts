@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import * as z from "zod";
-import { arnOf, matching } from "./schema-parts.ts";
+import { arnOf, matching, whole } from "./schema-parts.ts";
 
 export const engineUrl = z
   .url({ protocol: /^https?$/, error: "expected a URL such as http://10.0.0.7:10086" })
@@ -11,6 +11,7 @@ export const engineUrl = z
     error: "expected a URL without a user name or password, which everybody could read in the template",
   });
 
+const agreement = "expected {episodes}, {tasks} or {seconds}, or several of them";
 const file = "expected the path of a file with certificates (PEM)";
 
 export const engineShape = {
@@ -33,14 +34,30 @@ export const engineShape = {
   ).optional(),
   /** Certificates of authorities that the functions trust beside the public ones: a PEM file, by its path. */
   caCertificateFile: z.string({ error: file }).min(1, { error: file }).optional(),
+  /**
+   * Under a collection method that waits for its clients to agree: agree to a step's weight sync once the trainer has
+   * counted so many episodes or tasks, or so many seconds have passed, whichever comes first. Absent: only by hand.
+   */
+  agreeAfter: z
+    .strictObject(
+      {
+        episodes: whole(1, 1_000_000).optional(),
+        tasks: whole(1, 1_000_000).optional(),
+        seconds: whole(30, 86_400).optional(),
+      },
+      { error: agreement },
+    )
+    .refine((rule) => Object.keys(rule).length > 0, { error: agreement })
+    .optional(),
 } as const;
 
 export const engineSchema = z.strictObject(engineShape, { error: 'expected {"url": "http://…"}' });
 
 /** The settings of one engine. Keys are described at `engineShape`. */
 export type EngineSettings = z.infer<typeof engineSchema>;
-/** The same without the address. */
-export type EngineAccess = Omit<EngineSettings, "url">;
+/** How it is reached, without the address. */
+export type EngineAccess = Omit<EngineSettings, "url" | "agreeAfter">;
+export type AgreeAfter = EngineSettings["agreeAfter"];
 
 export const DEFAULT_HEADER = "x-sortie-token";
 /** These mean something to HTTP itself, or the clients set them. */

@@ -74,6 +74,7 @@ export class SortieStack extends Stack {
       ...settings.deployment,
       engine,
       ...engineOf(engine, settings),
+      agreeAfter: settings.engines[engine]?.agreeAfter,
       network: this.network,
       alarmAction: this.#alarmAction,
       state: this.state,
@@ -104,7 +105,7 @@ export class SortieStack extends Stack {
 function engineOf(engine: string, settings: Settings): { engineUrl: string; engineAccess: EngineAccess } {
   const found = settings.engines[engine];
   if (found === undefined) throw new Error(`expected settings of engine ${engine}, found none`);
-  const { url: engineUrl, ...engineAccess } = found;
+  const { url: engineUrl, agreeAfter: _, ...engineAccess } = found;
   return { engineUrl, engineAccess };
 }
 

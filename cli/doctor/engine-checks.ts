@@ -1,8 +1,11 @@
 /** The lifecycle function, and the engine as the functions see it. */
+import { createEngineStateStore } from "../../functions/adapters/table/engine-state.ts";
 import { readLatestSnapshot } from "../../functions/adapters/table/lifecycle.ts";
 import type { Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
 import { CANNOT_CONNECT } from "../../functions/core/protocol.ts";
 import type { Deployment } from "../deployment.ts";
+import { hangsWithout } from "../engine-agree.ts";
+import { configFacts } from "../engine-config.ts";
 import { span } from "../format.ts";
 import { isStale } from "../stats-text.ts";
 import { type Check, type CheckPorts, failed, ok, unknown } from "./finding.ts";
@@ -20,6 +23,10 @@ export function engineChecks({ deployment, now }: CheckPorts, engine: string): C
     { name: `engine ${engine}`, run: async () => engineSeen(await latest()) },
     { name: `alarms of ${engine}`, run: async () => alarms(await latest()) },
     { name: `rewards of ${engine}`, run: async () => rewards(await latest()) },
+    {
+      name: `weight syncs of ${engine}`,
+      run: async () => await weightSyncs(deployment, engine, await latest()),
+    },
   ];
 }
 
@@ -72,4 +79,22 @@ function rewards(snapshot: Snapshot | undefined) {
       `the engine took ${never} train rewards that its batch never showed: look at the trainer's log`,
     );
   return ok(unconfirmed === 0 ? "the engine has shown all that it took" : `${unconfirmed} are not shown yet`);
+}
+
+/** By the pool while the engine is up; by the config that is wanted before. */
+async function weightSyncs(
+  deployment: CheckPorts["deployment"],
+  engine: string,
+  snapshot: Snapshot | undefined,
+) {
+  const store = createEngineStateStore(await deployment.table());
+  const [{ desired }, observed] = await Promise.all([store.readDesired(engine), store.readObserved(engine)]);
+  const wanted = desired?.state === "running" ? configFacts(desired.config).collectionMethod : undefined;
+  const method = snapshot?.pool?.sample_collection_method || wanted;
+  if (method === undefined) return unknown("neither a pool nor a wanted config says what they wait for");
+  const fault = hangsWithout(method, observed?.agree_after);
+  if (fault === undefined) return ok(`nothing holds them up (${method})`);
+  return failed(
+    `${fault}: set engines.${engine}.agreeAfter and deploy, or run sortie engine agree in each step`,
+  );
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { configFacts, configFault } from "../../cli/engine-config.ts";
-import { createEngineStateStore } from "../../functions/adapters/table/engine-state.ts";
+import { createEngineStateStore, readAgreeRequest } from "../../functions/adapters/table/engine-state.ts";
 import { configHash, type Observed } from "../../functions/core/drive/engine-state.ts";
 import { nothingObserved } from "../../functions/core/drive/observe-engine.ts";
 import { type Deployed, startDeployment } from "./deployment.ts";
@@ -373,5 +373,48 @@ describe("--wait", () => {
     expect(stopped.code).toBe(130);
     expect(stopped.err).toContain("stopped waiting; what was asked for stays wanted");
     expect(await desired("w8")).toMatchObject({ state: "running", generation: 2 });
+  });
+});
+
+describe("a config whose weight syncs wait for agreement", () => {
+  const method = "rollout_until_all_clients_agree_sync_weight";
+  async function given(): Promise<string> {
+    const path = join(folder, "waiting.yaml");
+    await writeFile(path, `ajet:\n  swarm_mode_sample_collection_method: ${method}\n`);
+    return path;
+  }
+
+  test("is refused where nobody would agree, by start and by restart", async () => {
+    const path = await given();
+    await observe({ status: "ENGINE.OFFLINE" }, "g1");
+    for (const command of ["start", "restart"]) {
+      const { code, err } = await here([command, "--config", path, "--engine", "g1"]);
+      expect(code).toBe(1);
+      expect(err).toContain(`its weights sync only when clients agree (${method})`);
+      expect(err).toContain("set engines.g1.agreeAfter and deploy");
+    }
+    expect(await desired("g1")).toBeUndefined();
+  });
+
+  test("is taken where the deployment has a rule, or somebody means to agree by hand", async () => {
+    const path = await given();
+    expect((await here(["start", "--config", path, "--engine", "g2", "--agree-by-hand"])).code).toBe(0);
+    await observe({ agree_after: { episodes: 16 } }, "g3");
+    expect((await here(["start", "--config", path, "--engine", "g3"])).code).toBe(0);
+  });
+
+  test("agree asks for the weight sync of the step that rolls", async () => {
+    await observe({ status: "ENGINE.ROLLING", global_step: 7 }, "g4");
+    const { out } = await here(["agree", "--engine", "g4"]);
+    expect(out).toContain("Engine g4: asked for the weight sync of step 7.");
+    expect(await readAgreeRequest(deployed.table, "g4")).toMatchObject({ step: 7, at: now });
+  });
+
+  test("agree says so where the engine does not roll", async () => {
+    await observe({ status: "ENGINE.WEIGHT_SYNCING", global_step: 7 }, "g5");
+    const { code, err } = await here(["agree", "--engine", "g5"]);
+    expect(code).toBe(1);
+    expect(err).toContain("expected engine g5 to roll, found ENGINE.WEIGHT_SYNCING: agree once it does");
+    expect((await here(["agree", "--engine", "g6"])).err).toContain("found that nobody has looked yet");
   });
 });

@@ -20,6 +20,7 @@ import type { Agent } from "../../functions/core/agent.ts";
 import { FleetGate } from "../../functions/core/gate.ts";
 import { type Swept, sweep } from "../../functions/core/lifecycle/sweep.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../../functions/core/ports.ts";
+import { representedEngine } from "../../functions/core/representative.ts";
 import { runBatch } from "../../functions/core/rollout/batch.ts";
 import type { RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
 import { deployedFleetId } from "../../functions/environment.ts";
@@ -141,12 +142,15 @@ export class House extends FleetMessages {
     this.ports = {
       clock,
       random: Math.random,
-      engine: createEngine({
-        url: options.engineUrl ?? engine.url,
-        clock,
-        dispatcher,
-        timeouts: options.timeouts ?? {},
-      }),
+      engine: representedEngine(
+        createEngine({
+          url: options.engineUrl ?? engine.url,
+          clock,
+          dispatcher,
+          timeouts: options.timeouts ?? {},
+        }),
+        { fleetId, clock },
+      ),
       rollouts: createRolloutStore({ ...table, ttlDays: 1 }),
       aborts: createAbortStore(table),
       invocations: createInvocationStore(table),

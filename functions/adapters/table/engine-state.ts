@@ -1,4 +1,6 @@
 /** What is wanted of an engine and what is known of it: two items beside its snapshots. */
+import * as z from "zod";
+import type { AgreeRequest } from "../../core/drive/agree.ts";
 import {
   configHash,
   type Desired,
@@ -14,8 +16,12 @@ import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";
 export const desiredKey = (engine: string): Key => ({ pk: `ENGINE#${engine}`, sk: "DESIRED" });
 export const observedKey = (engine: string): Key => ({ pk: `ENGINE#${engine}`, sk: "OBSERVED" });
 
+export const agreeKey = (engine: string): Key => ({ pk: `ENGINE#${engine}`, sk: "AGREE" });
+
 /** Bytes of a config as UTF-8: an item holds 400 KB, and each tick reads it. */
 export const CONFIG_BYTES = 200_000;
+/** Days that a request to agree stands, though it is about one step alone. */
+const AGREE_TTL_DAYS = 1;
 /** Days that a record outlives its last tick. */
 const OBSERVED_TTL_DAYS = 30;
 
@@ -120,4 +126,30 @@ async function checkedHash(config: string): Promise<string> {
   ];
   if (faults.length > 0) throw new SettingsError("the training config cannot be used", faults);
   return configHash(config);
+}
+
+const agreeSchema = z.object({ v: z.literal(1), step: z.number(), at: z.number() });
+
+/** The newest request to agree to a weight sync; undefined where there is none, or nobody can read it. */
+export async function readAgreeRequest(
+  options: TableOptions,
+  engine: string,
+): Promise<AgreeRequest | undefined> {
+  return agreeSchema.safeParse(await getItem(options, agreeKey(engine))).data;
+}
+
+/** Asks that the weight sync of this step begin; a newer request replaces an older one. */
+export async function setAgreeRequest(
+  options: TableOptions,
+  engine: string,
+  { step, at }: AgreeRequest,
+): Promise<void> {
+  const expires_ttl = expiresTtl(at, AGREE_TTL_DAYS);
+  const item = { ...agreeKey(engine), v: 1, step, at, expires_ttl };
+  const older = {
+    expression: "attribute_not_exists(pk) OR #at <= :at",
+    names: { "#at": "at" },
+    values: { ":at": at },
+  };
+  await conditionalPut(options, item, older);
 }

@@ -3,6 +3,7 @@
  * Times are unix ms.
  */
 import * as z from "zod";
+import type { AgreeRule } from "../agreement.ts";
 
 const generation = z.number().int().min(1);
 const setBy = { set_at: z.number(), set_by: z.string().optional() };
@@ -133,6 +134,14 @@ export const observedSchema = z.object({
   last_failure: failureSchema.optional(),
   /** No start before then. */
   retry_at: z.number(),
+  /** The setting `agreeAfter` of the function that wrote this; absent: it agrees by hand only. */
+  agree_after: z
+    .object({
+      episodes: z.number().optional(),
+      tasks: z.number().optional(),
+      seconds: z.number().optional(),
+    })
+    .optional(),
   /** The last call to the engine, where it brought no yes. */
   call_error: failureSchema.optional(),
   alarms: z.array(alarmSchema),
@@ -152,6 +161,8 @@ export interface LifecycleSettings {
   readonly restartWhenStalled: boolean;
   /** Looks in a row without an answer that make an alarm. */
   readonly unreachableAlarmTicks: number;
+  /** When to agree to a weight sync, under a collection method that waits for it. */
+  readonly agreeAfter?: AgreeRule | undefined;
 }
 export const lifecycleDefaults: LifecycleSettings = {
   startAttempts: 3,

@@ -35,7 +35,12 @@ export function reconcile({ desired, observed, look, settings, faults = {} }: Re
   const settled = settleStart(was, observeEngine(was, look, settings), { desired: wanted, settings });
   const current = forGeneration(settled, desired);
   const { step, next } = decide(wanted, current, settings);
-  const recorded = { ...next, step, ...(step.kind === "none" ? { call_error: undefined } : {}) };
+  const recorded = {
+    ...next,
+    step,
+    agree_after: settings.agreeAfter,
+    ...(step.kind === "none" ? { call_error: undefined } : {}),
+  };
   return { step, next: { ...recorded, alarms: alarmsOf(recorded, wanted, settings, faults) } };
 }
 

@@ -11,6 +11,8 @@ export interface TickPorts {
   readonly log: Log;
   /** One step towards what is wanted of the engine. */
   readonly drive: () => Promise<unknown>;
+  /** Agrees to a weight sync where one waits for it; after each sweep. */
+  readonly agree?: () => Promise<unknown>;
   readonly sweep: SweepPorts;
   /** Pauses fleets that have spent their budget, and resumes them. */
   readonly budget: () => Promise<void>;
@@ -94,6 +96,7 @@ async function sweepOnce(
   const swept = await part(ports, "sweep", () => sweep(ports.sweep, options.engine, until));
   const { overdue, ...counts } = swept ?? {};
   if (Object.values(counts).some((count) => count > 0)) ports.log("info", "swept", counts);
+  if (ports.agree) await part(ports, "agree", ports.agree);
   return swept;
 }
 
