@@ -5,6 +5,7 @@ export default defineConfig({
     // Servers and processes are started for real; a shared machine may be slow.
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    setupFiles: "test/support/property-seed.ts",
     // Most tests wait for a server or a timer rather than for a processor.
     maxWorkers: 4,
   },

@@ -1,16 +1,10 @@
 /** What a file of tests shares: real SQS and DynamoDB servers with the queues and the table of the template. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { App } from "aws-cdk-lib";
-import { decodeSettings } from "../../lib/settings.ts";
-import { SortieStack } from "../../lib/stack.ts";
 import { credentials, region } from "../../local/region.ts";
 import { createQueues } from "../../local/servers/queue-server.ts";
 import { type Servers, startServers } from "../../local/servers/servers.ts";
 import type { QueueSpec } from "../../local/template/specs.ts";
-import { readTemplate, type Template } from "../../local/template/template.ts";
-import { engineUrl, withoutBundling } from "../lib/synthesise.ts";
+import type { Template } from "../../local/template/template.ts";
+import { stackTemplate } from "./template.ts";
 
 export interface Estate {
   readonly servers: Servers;
@@ -23,7 +17,7 @@ export interface Estate {
 }
 
 export async function openEstate(): Promise<Estate> {
-  const template = await templateOf({ engineUrl });
+  const template = await stackTemplate();
   const servers = await startServers(template);
   const [table = ""] = [...template.tables.values()].map(({ name }) => name);
   const environment = { ...servers.environment, ...awsVariables };
@@ -41,18 +35,6 @@ const awsVariables = {
   AWS_ACCESS_KEY_ID: credentials.accessKeyId,
   AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
 };
-
-async function templateOf(settings: Record<string, unknown>): Promise<Template> {
-  const outdir = await mkdtemp(join(tmpdir(), "sortie-estate-"));
-  try {
-    const app = new App({ outdir, context: withoutBundling, analyticsReporting: false });
-    new SortieStack(app, "Sortie", { settings: decodeSettings(settings) });
-    app.synth();
-    return await readTemplate(outdir);
-  } finally {
-    await rm(outdir, { recursive: true });
-  }
-}
 
 async function createFleetQueues(template: Template, servers: Servers, fleet: string) {
   const { queues } = servers;

@@ -32,15 +32,12 @@ describe("a secret", () => {
   );
 
   test("never comes out of a described error, wherever its text is cut", () => {
+    // What is looked for must come from the key alone.
+    const others = fc.string({ maxLength: 30 }).filter((text) => !text.includes("eyJ"));
     fc.assert(
-      fc.property(
-        fc.string({ maxLength: 30 }),
-        fc.string({ maxLength: 30 }),
-        fc.nat(90),
-        (before, after, limit) => {
-          expect(describeError(new Error(`${before} ${key}${after}`), limit)).not.toContain("eyJ");
-        },
-      ),
+      fc.property(others, others, fc.nat(90), (before, after, limit) => {
+        expect(describeError(new Error(`${before} ${key}${after}`), limit)).not.toContain("eyJ");
+      }),
     );
   });
 });
