@@ -33,7 +33,9 @@ try {
 }
 
 function common({ agent, rounds, restart, fast }: ConformanceOptions) {
-  const note = (text: string) => process.stderr.write(`${text} …\n`);
+  const began = Date.now();
+  const note = (text: string) =>
+    process.stderr.write(`${Math.round((Date.now() - began) / 1000)} s: ${text} …\n`);
   return { agent, rounds, restart, fast, over, note };
 }
 

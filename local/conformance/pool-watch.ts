@@ -7,6 +7,8 @@ const LOOK_MS = 400;
 export interface PoolSeen {
   /** Episodes that stood in `completed_tasks_details`: only the trainer writes those. */
   readonly episodes: ReadonlySet<string>;
+  /** Ids of the tasks that those stood under. */
+  readonly tasks: ReadonlySet<string>;
   /** Unix ms at which the engine was first seen out of its rolling states. */
   readonly left: readonly number[];
   /** How often the step was seen to rise by one. */
@@ -17,6 +19,7 @@ export interface PoolSeen {
 
 export class PoolWatch implements PoolSeen {
   readonly episodes = new Set<string>();
+  readonly tasks = new Set<string>();
   readonly left: number[] = [];
   readonly #engine: Engine;
   readonly #most = new Map<string, number>();
@@ -56,8 +59,10 @@ export class PoolWatch implements PoolSeen {
 
   /** Takes one reading into account. */
   note(pool: PoolInformation, now: number): void {
-    for (const episodes of Object.values(pool.completed_tasks_details))
+    for (const [task, episodes] of Object.entries(pool.completed_tasks_details)) {
+      this.tasks.add(task);
       for (const episode of episodes) this.episodes.add(episode);
+    }
     const rolls = /^ENGINE\.ROLLING/.test(pool.engine_status ?? "");
     if (this.#rolled && !rolls) this.left.push(now);
     this.#rolled = rolls;

@@ -21,6 +21,8 @@ export interface Phase {
 export interface ConformanceEvidence {
   readonly phases: readonly Phase[];
   readonly pool: PoolSeen;
+  /** With which the ids of all tasks of evals begin: their episodes are put up for claiming again, and then count. */
+  readonly evalPrefix: string;
   /** Syncs that the main job has to bring about, at least. */
   readonly syncs: number;
   readonly throttle: { readonly prefix: string; readonly limit: number };
@@ -114,9 +116,7 @@ function poolRows(evidence: ConformanceEvidence): Row[] {
     inLedger.has(episode) || pool.left.some((left) => left >= at && left - at <= LAG_MS);
   const late = missing.filter(isLate).length;
   const shown = train.length - missing.length;
-  const evals = ended.filter(
-    ({ isEval, episode }) => isEval && pool.episodes.has(episode) && isLone(ended, episode),
-  );
+  const evals = [...pool.tasks].filter((task) => task.startsWith(evidence.evalPrefix)).length;
   const twice = countedTwice(evidence, pool.episodes);
   return [
     row(
@@ -125,14 +125,9 @@ function poolRows(evidence: ConformanceEvidence): Row[] {
       late > 0 ? `${shown}, and ${late} that ended too shortly before the batch was gone` : shown,
       missing.length === late,
     ),
-    row("evals among the pool's samples", 0, evals.length, evals.length === 0),
+    row("evals among the pool's samples", 0, evals, evals === 0),
     row("rollouts that the pool shows twice", 0, twice, twice === 0),
   ];
-}
-
-/** An eval's episode is put up for claiming again: the next holder may well be a train rollout. */
-function isLone(ended: readonly Ended[], episode: string): boolean {
-  return ended.filter((one) => one.episode === episode).length === 1;
 }
 
 function ledgerRows(evidence: ConformanceEvidence, ledger: readonly LedgerOutput[]): Row[] {

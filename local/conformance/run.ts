@@ -217,6 +217,7 @@ async function phasesAndRows(
     phases,
     pool: watch,
     syncs: Math.max(1, Math.floor(rounds / 2)),
+    evalPrefix: bench.prefixOf("evals"),
     throttle: { prefix, limit },
     openAtEngine: await openOf(bench, [main, throttled]),
     kills,

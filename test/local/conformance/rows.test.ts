@@ -43,6 +43,7 @@ function evidenceOf(facts: Partial<ConformanceEvidence> = {}): ConformanceEviden
   return {
     phases: [{ name: "main job", pushed: 2, rollouts, isRough: false }],
     pool: poolOf(shown, { ...shown, engine_status: "ENGINE.WEIGHT_SYNCING" }, { ...shown, global_step: 2 }),
+    evalPrefix: "ev/",
     syncs: 1,
     throttle: { prefix: "th/", limit: 2 },
     openAtEngine: 0,
@@ -105,6 +106,13 @@ describe("the pool", () => {
     };
     expect(rows(T - 5000)).toEqual([]);
     expect(rows(T - 60_000)).toEqual([["ended train episodes that the pool has shown", "2", "1"]]);
+  });
+
+  test("must not show an eval, though its episode may serve a train rollout later", () => {
+    const evals = { ...shown, completed_tasks_details: { "ev/1": ["e1"], t: ["e2"] } };
+    expect(failing({ pool: poolOf(evals, { ...evals, global_step: 2 }) })).toEqual([
+      ["evals among the pool's samples", "0", "1"],
+    ]);
   });
 
   test("must not show two episodes of one rollout", () => {
