@@ -43,6 +43,8 @@ export const lifecycleVariables = {
   table: "SORTIE_TABLE",
   /** JSON list of `FleetVariable`: the fleets on this engine. */
   fleets: "SORTIE_FLEETS",
+  /** JSON list of names: fleets that were given up, whose open episodes are settled all the same. */
+  retiredFleets: "SORTIE_RETIRED_FLEETS",
   snapshotTtlDays: "SORTIE_SNAPSHOT_TTL_DAYS",
   rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
   /** Between two sweeps of one tick, while episodes are open; 0 makes one sweep a tick. */

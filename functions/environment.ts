@@ -76,6 +76,7 @@ const lifecycleSchema = z.object({
   ...engineAccess,
   table: nonEmpty,
   fleets: json.pipe(fleets),
+  retiredFleets: json.pipe(z.array(nonEmpty)).default([]),
   snapshotTtlDays: positive,
   rolloutTtlDays: positive,
   sweepIntervalSeconds: z.coerce.number().min(0).default(SWEEP_INTERVAL_SECONDS),

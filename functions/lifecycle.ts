@@ -95,19 +95,22 @@ async function keepBudgets(log: Log): Promise<void> {
 }
 
 function sweptFleets(log: Log): ReadonlyMap<string, SweptFleet> {
-  return new Map(
-    environment.fleets.map((fleet) => [
-      fleet.name,
-      {
-        limits: {
-          fleet: fleet.name,
-          fleetId: deployedFleetId(fleet.name, environment.table),
-          maxAttempts: fleet.maxAttempts,
-        },
-        meter: createMeter(fleet.name),
-        gate: new FleetGate({ clock, log, gates }, fleet.name),
-        queue: createMessages({ client: queues, ...fleet }),
-      },
-    ]),
-  );
+  const shared = (name: string, maxAttempts: number) => ({
+    limits: { fleet: name, fleetId: deployedFleetId(name, environment.table), maxAttempts },
+    meter: createMeter(name),
+    gate: new FleetGate({ clock, log, gates }, name),
+  });
+  return new Map([
+    ...environment.retiredFleets.map(
+      (name) => [name, { ...shared(name, NEVER_DEAD), queue: noQueue }] as const,
+    ),
+    ...environment.fleets.map((fleet) => {
+      const queue = createMessages({ client: queues, ...fleet });
+      return [fleet.name, { ...shared(fleet.name, fleet.maxAttempts), queue }] as const;
+    }),
+  ]);
 }
+
+/** A fleet that was given up makes no dead letters: nobody receives its messages any more, which stay in its queue. */
+const NEVER_DEAD = Number.MAX_SAFE_INTEGER;
+const noQueue: SweptFleet["queue"] = { defer: async () => undefined, delete: async () => undefined };

@@ -47,6 +47,8 @@ export interface EngineLifecycleProps extends Partial<DeploymentSettings> {
   readonly state: StateTable;
   /** The fleets that work on this engine. */
   readonly fleets: readonly RolloutFleet[];
+  /** Fleets that worked on it once: what they left open is settled. Default: none. */
+  readonly retiredFleets?: readonly string[];
 }
 
 /** The scheduled function of one engine, which drives it, sweeps what is overdue and takes snapshots; and alarms. */
@@ -111,6 +113,9 @@ export class EngineLifecycle extends Construct {
       ...accessEnvironment(props.engineAccess ?? {}),
       [variables.table]: props.state.tableName,
       [variables.fleets]: Stack.of(this).toJsonString(fleets),
+      ...(props.retiredFleets?.length
+        ? { [variables.retiredFleets]: JSON.stringify(props.retiredFleets) }
+        : {}),
       [variables.snapshotTtlDays]: String(deployment.snapshotTtlDays),
       [variables.rolloutTtlDays]: String(deployment.rolloutTtlDays),
       [variables.scheduleMinutes]: String(deployment.scheduleMinutes),
@@ -123,12 +128,16 @@ export class EngineLifecycle extends Construct {
     };
   }
 
-  private grantPermissions(engine: string, { state, fleets }: EngineLifecycleProps): void {
+  private grantPermissions(
+    engine: string,
+    { state, fleets, retiredFleets = [] }: EngineLifecycleProps,
+  ): void {
     const { role } = this.lifecycle;
     const names = fleets.map(({ fleetName }) => fleetName);
-    state.grant(role, ["GetItem", "PutItem"], names.map(rolloutsOf));
+    const swept = [...names, ...retiredFleets];
+    state.grant(role, ["GetItem", "PutItem"], swept.map(rolloutsOf));
     state.grant(role, ["GetItem", "PutItem"], [engineItems(engine)]);
-    state.grant(role, ["GetItem", "PutItem", "UpdateItem"], names.map(fleetItems));
+    state.grant(role, ["GetItem", "PutItem", "UpdateItem"], swept.map(fleetItems));
     state.grant(role, ["GetItem"], [INVOCATIONS]);
     state.grantIndex(role, OPEN_INDEX, openPartitions(engine));
     state.grantIndex(role, CHANGE_INDEX, names);

@@ -101,6 +101,8 @@ const fleetSchema = z.strictObject(fleetShape, { error: "expected an object of s
 const deploymentSchema = z.strictObject(deploymentShape);
 const email = "expected an e-mail address";
 const retired = "expected a list of names of fleets that are given up";
+/** A function's environment holds 4 KB. */
+const MOST_RETIRED = 5;
 
 /** The settings of one fleet, complete. Keys are described at `fleetShape`. */
 export type FleetSettings = z.infer<typeof fleetSchema>;
@@ -119,7 +121,9 @@ export const settingsSchema = z
     alarmTopicArn: arnOf("sns", /[\w-]+/, "alarms"),
     alarmEmail: z.email({ error: email }),
     /** Fleets of an earlier deployment that are given up on purpose; without this a deployment that lacks one fails. */
-    retiredFleets: z.array(name, { error: retired }),
+    retiredFleets: z.array(name, { error: retired }).max(MOST_RETIRED, {
+      error: `expected at most ${MOST_RETIRED}; once its episodes are settled and a deployment has lacked it, a fleet need not be listed`,
+    }),
     /** Short for `engines.main.url`. */
     engineUrl,
     engines: z.record(name, engineSchema, { error: "expected an object of engines by name" }),

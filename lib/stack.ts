@@ -79,6 +79,7 @@ export class SortieStack extends Stack {
       alarmAction: this.#alarmAction,
       state: this.state,
       fleets: this.fleets.filter((fleet) => fleet.engine === engine),
+      retiredFleets: settings.retiredFleets,
     });
   }
 

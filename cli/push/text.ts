@@ -52,7 +52,8 @@ function skippedTexts({ skipped: { ended, unknown, dead }, pushed }: Sent): stri
     ...(finished > 0 ? [`Not pushed again: ${finished} that have ended in this run already.${again}`] : []),
     ...(dead > 0
       ? [
-          `Not pushed again: ${dead} that are dead; sortie dead list says why, sortie dead redrive tries them anew.`,
+          `Not pushed again: ${dead} that are dead in this run; sortie dead list says why, sortie dead redrive tries them anew. ` +
+            "Where their letters were purged, only another run does: name it with --run.",
         ]
       : []),
   ];

@@ -171,6 +171,15 @@ describe("pushing again", () => {
     expect(await keys()).toEqual(["run/again/train/0/d"]);
   });
 
+  test("says of dead rollouts what tries them anew, letters or no letters", async () => {
+    await leave("run/dead/train/0/a", "dead");
+    const ran = await push([await file("dead.jsonl", tasks("a")), "--run", "dead"]);
+    expect(ran.out).toContain(
+      "Not pushed again: 1 that are dead in this run; sortie dead list says why, sortie dead redrive tries them anew. " +
+        "Where their letters were purged, only another run does: name it with --run.\n",
+    );
+  });
+
   test("of a run that has ended says how to run it once more", async () => {
     await leave("run/over/train/0/a", "ended");
     const ran = await push([await file("over.jsonl", tasks("a")), "--run", "over"]);

@@ -1,7 +1,8 @@
 import { buildSync } from "esbuild";
 import { expect, test } from "vitest";
 import { entries } from "../../functions/entries.ts";
-import { plain, resource, synthesise } from "./synthesise.ts";
+import { readLifecycleEnvironment } from "../../functions/environment.ts";
+import { engineUrl, plain, resource, synthesise } from "./synthesise.ts";
 
 const template = synthesise();
 
@@ -180,6 +181,21 @@ test("a fleet cannot touch what belongs to another, nor an engine", () => {
     "x",
     "y",
   ]);
+});
+
+test("what a fleet has left open that is given up can be settled, and its queue is nobody's", () => {
+  const stack = synthesise({ engineUrl, fleets: { main: {} }, retiredFleets: ["old"] });
+  const found = statements("EnginemainLifecycleRole", stack);
+  expect(partitionsOf(found)).toEqual(
+    expect.arrayContaining(["ROLLOUT#main#*", "ROLLOUT#old#*", "FLEET#main", "FLEET#old"]),
+  );
+  expect(JSON.stringify(found)).not.toContain("oldQueue");
+  const { Environment } = plain(
+    resource(stack, "AWS::Lambda::Function", "EnginemainLifecycle").Properties,
+  ) as { Environment: { Variables: Record<string, string> } };
+  // A queue has its address when it is deployed.
+  const deployed = { ...Environment.Variables, SORTIE_FLEETS: "[]" };
+  expect(readLifecycleEnvironment(deployed).retiredFleets).toEqual(["old"]);
 });
 
 test("there is no other policy, and no role takes one that AWS manages", () => {

@@ -12,7 +12,19 @@ export async function bury(
   ports: Ports,
   limits: FleetLimits,
 ): Promise<void> {
-  if (item.letter === "sent") return;
+  if (item.letter === "sent") {
+    // Its letter says why, or said so until somebody removed it: this message changes nothing.
+    ports.log(
+      "warn",
+      "message of a dead rollout is done with: redrive its letter, or push it under another run",
+      {
+        rollout: item.key,
+        message_id: record.messageId,
+        reason: lastAttempt(item)?.reason ?? "crashed",
+      },
+    );
+    return;
+  }
   const last = lastAttempt(item);
   const facts = {
     reason: last?.reason ?? "crashed",

@@ -50,6 +50,11 @@ describe("a message that outlived its own dead letter", () => {
     expect(back).toEqual([]);
     expect(await house.letters()).toHaveLength(count);
     expect(await house.item(key)).toMatchObject({ state: "dead", letter: "sent" });
+    // Where no letter goes out, the log at least says what became of the message.
+    const said = house.log.filter(({ message }) =>
+      message.startsWith("message of a dead rollout is done with"),
+    );
+    expect(said.map(({ facts }) => facts["rollout"])).toEqual(letter === "sent" ? [key] : []);
   });
 });
 
