@@ -34,14 +34,9 @@ export function engineCredentials(
 }
 
 /** The connections of this process, which carry the token where there is one. */
-export function engineDispatcher(
-  settings: CredentialSettings & { readonly engineUrl: string },
-  clock: Clock,
-  read?: SecretReader,
-): Dispatcher {
-  const credentials = engineCredentials(settings, clock, read);
+export function engineDispatcher(engineUrl: string, credentials: EngineCredentials | undefined): Dispatcher {
   const plain = sharedDispatcher();
-  return credentials ? new GuardedDispatcher(plain, settings.engineUrl, credentials) : plain;
+  return credentials ? new GuardedDispatcher(plain, engineUrl, credentials) : plain;
 }
 
 interface SecretHeaderOptions {

@@ -7,12 +7,12 @@ export const packageRoot = basename(folder) === "dist" ? join(folder, "..") : fo
 
 /** Each exports `handler`. */
 export const entries = {
-  rollout: join(packageRoot, "functions", "rollout.ts"),
+  rollout: join(packageRoot, "functions", "rollout-entry.ts"),
   lifecycle: join(packageRoot, "functions", "lifecycle.ts"),
   fleetNames: join(packageRoot, "functions", "fleet-names.ts"),
 } as const;
 
-/** The module name by which `functions/rollout.ts` imports its agent; the bundler points it at the fleet's own. */
+/** The module name by which `functions/agent-host.ts` imports its agent; the bundler points it at the fleet's own. */
 export const AGENT_SPECIFIER = "#agent";
 
 /** One `<name>.ts` per agent that ships with the project. */

@@ -31,6 +31,8 @@ export const rolloutVariables = {
   stragglerGraceSeconds: "SORTIE_STRAGGLER_GRACE_SECONDS",
   /** How often a living invocation says so in the table. */
   heartbeatSeconds: "SORTIE_HEARTBEAT_SECONDS",
+  /** An agent that blocks the event loop for so long is ended; not a setting. */
+  agentBlockSeconds: "SORTIE_AGENT_BLOCK_SECONDS",
   /** JSON `{"ratio": number, "batchSize": number, "repeats": number}`. Absent: no throttle. */
   throttle: "SORTIE_THROTTLE",
 } as const;

@@ -9,6 +9,9 @@ import type { FleetLimits } from "./core/ports.ts";
 import { HEARTBEAT_SECONDS } from "./core/rollout/signs-of-life.ts";
 import { lifecycleVariables, rolloutVariables } from "./environment-names.ts";
 
+/** Longer than an agent may well compute in one go where the processor is shared; its neighbours wait meanwhile. */
+const AGENT_BLOCK_SECONDS = 20;
+
 const nonEmpty = z.string().min(1);
 const whole = z.coerce.number().int().min(0);
 const positive = z.coerce.number().positive();
@@ -58,6 +61,7 @@ const rolloutSchema = z.object({
   stragglerGraceSeconds: positive.optional(),
   throttle: json.pipe(throttle).optional(),
   heartbeatSeconds: positive.default(HEARTBEAT_SECONDS),
+  agentBlockSeconds: positive.default(AGENT_BLOCK_SECONDS),
 });
 export type RolloutEnvironment = z.infer<typeof rolloutSchema>;
 

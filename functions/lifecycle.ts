@@ -17,14 +17,14 @@ import { tick } from "./core/lifecycle/tick.ts";
 import type { Log } from "./core/ports.ts";
 import { keepBudget, readSpend } from "./core/spend/budget.ts";
 import { createDrive } from "./drive.ts";
-import { engineDispatcher } from "./engine-credentials.ts";
+import { engineCredentials, engineDispatcher } from "./engine-credentials.ts";
 import { deployedFleetId, readLifecycleEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
 import { createMeter, publishSnapshot } from "./meter.ts";
 import { systemClock as clock } from "./system-clock.ts";
 
 const environment = readLifecycleEnvironment(process.env);
-const dispatcher = engineDispatcher(environment, clock);
+const dispatcher = engineDispatcher(environment.engineUrl, engineCredentials(environment, clock));
 const queues = createQueueClient();
 const table = tableOptions(environment.table);
 const store = createLifecycleStore({ ...table, snapshotTtlDays: environment.snapshotTtlDays });

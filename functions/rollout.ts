@@ -1,9 +1,10 @@
 /** The rollout function's handler: an SQS event in, a partial batch response out. */
 import "./process-guard.ts";
 
+import { fileURLToPath } from "node:url";
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
-import agent from "#agent";
-import { createChat, createEngine, installFetch } from "./adapters/engine/index.ts";
+import { AgentHosts } from "./adapters/agents/index.ts";
+import { createEngine } from "./adapters/engine/index.ts";
 import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
 import { createAbortStore } from "./adapters/table/aborts.ts";
 import { createAdmissionStore } from "./adapters/table/admission.ts";
@@ -12,13 +13,15 @@ import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
+import { agentEnvironment } from "./agent-environment.ts";
+import type { Hosted } from "./agent-host.ts";
 import { describeError } from "./core/errors.ts";
 import { FleetGate } from "./core/gate.ts";
 import type { Log, Ports, QueueRecord } from "./core/ports.ts";
 import { representedEngine } from "./core/representative.ts";
 import { runBatch } from "./core/rollout/batch.ts";
 import { dayOf } from "./core/spend/spend.ts";
-import { engineDispatcher } from "./engine-credentials.ts";
+import { engineCredentials, engineDispatcher } from "./engine-credentials.ts";
 import { fleetLimits, readRolloutEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
 import { createMeter, publishWaited } from "./meter.ts";
@@ -26,13 +29,27 @@ import { systemClock as clock } from "./system-clock.ts";
 
 const environment = readRolloutEnvironment(process.env);
 const limits = fleetLimits(environment);
-const dispatcher = engineDispatcher(environment, clock);
-// The agent's own library passes the proxy in front of the engine as well.
-installFetch(dispatcher);
+const credentials = engineCredentials(environment, clock);
+const dispatcher = engineDispatcher(environment.engineUrl, credentials);
 const table = tableOptions(environment.table);
 
 const gates = createGateStore(table);
 const usage = createUsageStore(table);
+const agents = new AgentHosts({
+  // In the bundle this is the entry itself.
+  entry: fileURLToPath(import.meta.url),
+  hosted: { engineUrl: environment.engineUrl, guarded: credentials !== undefined } satisfies Hosted,
+  environment: agentEnvironment(process.env),
+  memoryMb: Number(process.env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] ?? 512),
+  blockSeconds: environment.agentBlockSeconds,
+  token:
+    credentials &&
+    (async (renew) => {
+      if (renew) await credentials.renew();
+      return { headers: await credentials.headers(), version: credentials.version };
+    }),
+  log: createLog({ fleet: limits.fleet }),
+});
 const shared: Omit<Ports, "log" | "gate" | "engine"> = {
   clock,
   random: Math.random,
@@ -42,8 +59,11 @@ const shared: Omit<Ports, "log" | "gate" | "engine"> = {
   admissions: createAdmissionStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   queue: createQueue({ client: createQueueClient(), ...environment }),
   meter: createMeter(limits.fleet),
-  agents: { agent, start: (grant) => createChat({ ...grant, dispatcher, clock }) },
+  agents,
 };
+
+// A fleet whose agent cannot be loaded must not take a message.
+await agents.ready();
 
 let serial = 0;
 const nextSerial = () => {

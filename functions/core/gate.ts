@@ -58,6 +58,7 @@ const FRESH_MS = 5000;
 const neutral: ReadonlySet<Reason> = new Set([
   "engine-left-rolling",
   "straggler",
+  "disturbed",
   "agent-aborted",
   "unknown",
   "invalid-message",
@@ -119,8 +120,9 @@ export class FleetGate {
   /** Told how each attempt ended. */
   async note(reason: Reason, invocation = ""): Promise<void> {
     // A process that dies takes a whole batch with it: that is one failure.
-    if (reason === "crashed" && this.#crashed.has(invocation)) return;
-    if (reason === "crashed" && invocation !== "") this.#crashed.add(invocation);
+    const crashed = reason === "crashed" || reason === "suspected";
+    if (crashed && this.#crashed.has(invocation)) return;
+    if (crashed && invocation !== "") this.#crashed.add(invocation);
     try {
       if (reason === "ended") await this.#succeeded();
       else if (!neutral.has(reason)) await this.#failed(reason);

@@ -1,13 +1,13 @@
 /** The ports of the domain. Each has one implementation, in `adapters/`. */
 import type { AdmissionStore } from "./admission/admission-item.ts";
 import type { ThrottleSetting } from "./admission/throttle.ts";
-import type { Agent } from "./agent.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 import type { Passage, Probe } from "./gate.ts";
-import type { EpisodeType } from "./protocol.ts";
+import type { EpisodeType, WorkflowOutput } from "./protocol.ts";
 import type { Reason } from "./reasons.ts";
 import type { AbortStore } from "./rollout/give-back.ts";
+import type { Rollout } from "./rollout/message.ts";
 import type { RolloutItem } from "./rollout/rollout-item.ts";
 
 /** `moved` the write took place; otherwise the item that stands there instead. */
@@ -125,15 +125,37 @@ export type SettlePorts = Pick<
 >;
 export type SettleLimits = Pick<FleetLimits, "fleet" | "fleetId" | "maxAttempts">;
 
-/** Gives an agent its episode: the model's client, and the count of its calls. */
+/** What an agent is run for. */
+export interface AgentWork {
+  readonly rollout: Rollout;
+  readonly grant: { readonly openai_base_url: string; readonly openai_api_key: string };
+  /** Fires when the attempt is over; its reason is an `AttemptAborted`. */
+  readonly signal: AbortSignal;
+  /** Unix ms. */
+  readonly deadline: number;
+  readonly allowUnusualRewards: boolean;
+  /** Where it can harm none but itself, since it may have done so before. */
+  readonly alone: boolean;
+  readonly log: Log;
+}
+export type AgentOutcome =
+  | { kind: "output"; output: WorkflowOutput }
+  | { kind: "failed"; reason: Reason; detail: string };
+export interface RunningAgent {
+  /** Never rejects. An agent that does not heed the signal may leave it open for good. */
+  readonly outcome: Promise<AgentOutcome>;
+  /** Model calls so far. */
+  calls(): number;
+  /** Unix ms at which the last call began. */
+  lastCallAt(): number | undefined;
+}
+
+/** Runs agents, in whichever way. */
 export interface AgentRunner {
-  readonly agent: Agent;
-  start(grant: { baseUrl: string; apiKey: string; signal: AbortSignal }): {
-    chat: Parameters<Agent>[1]["chat"];
-    calls: () => number;
-    /** Unix ms at which the last call began. */
-    lastCallAt: () => number | undefined;
-    /** What kept the last call from the model, where neither the model nor the engine answered it. */
-    outage?: () => string | undefined;
-  };
+  /** A place for an agent that runs alone; undefined while all are taken. To be released once, when it is done. */
+  reserve(): AgentPlace | undefined;
+  start(work: AgentWork): RunningAgent;
+}
+export interface AgentPlace {
+  release(): void;
 }

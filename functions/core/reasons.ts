@@ -10,6 +10,9 @@ export const reasons = {
   "engine-refused": "the engine refused the end",
   "engine-unreachable": "the engine did not answer",
   straggler: "the engine's GPUs waited for this episode longer than the grace",
+  disturbed: "another agent ended or blocked the thread that this one shared",
+  suspected:
+    "the thread or process of several agents died, and any of them may be why: the next attempt runs alone",
   crashed: "the function died",
   expired: "the episode was found open after its expiry",
   unknown: "whether the engine took the reward cannot be known",
@@ -23,6 +26,8 @@ const withoutPenalty: ReadonlySet<Reason> = new Set([
   "engine-refused",
   "engine-unreachable",
   "straggler",
+  "disturbed",
+  "suspected",
 ]);
 
 export function usesUpAnAttempt(reason: Reason): boolean {

@@ -6,7 +6,7 @@ import type { Agent, AgentEpisode, AgentOutput, Task } from "../../functions/cor
 import { createRandom, hash } from "../random.ts";
 import { type Ailment, type ChaosTask, INJECTED } from "./task-facts.ts";
 
-/** Longer than a heartbeat's silence, so that everybody takes this process for dead. */
+/** Longer than a thread may be silent. */
 const BLOCK_MS = 7000;
 const SLOW_MS = 4000;
 
@@ -30,6 +30,16 @@ const agent: Agent = async (task, episode) => {
     case "block":
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCK_MS);
       break;
+    case "exit":
+      return process.exit(1);
+    case "spin":
+      return spinForever();
+    case "bloat":
+      return await takeAllMemory();
+    case "reject":
+      for (let count = 0; count < 1000; count += 1)
+        void Promise.reject(new Error("injected: nobody handles this"));
+      break;
     case "slow":
       await ask(task, episode);
       await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
@@ -39,6 +49,19 @@ const agent: Agent = async (task, episode) => {
   return outputOf(facts, await ask(task, episode), ailment);
 };
 export default agent;
+
+function spinForever(): never {
+  for (;;) JSON.stringify({ spin: true });
+}
+
+/** Turn by turn, so that its neighbours go on until the end. */
+async function takeAllMemory(): Promise<never> {
+  const hoard: number[][] = [];
+  for (;;) {
+    hoard.push(Array.from({ length: 500_000 }, Math.random));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
 
 function ailmentOf({ always, seed, rollout, rates }: ChaosTask, apiKey: string): Ailment | "none" {
   if (always) return always;

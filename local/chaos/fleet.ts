@@ -16,6 +16,7 @@ export const scale = {
   timeoutSeconds: 30,
   visibilityMarginSeconds: 1,
   discardSeconds: 8,
+  agentBlockSeconds: 4,
   /** A crash is noticed after the silence of a heartbeat and a tick, and needs two more sweeps where the engine lags. */
   /** The design's two minutes: what dominates, such as the pool's lag and calls that hang, does not scale. */
   settleWithinMs: 120_000,
@@ -80,6 +81,7 @@ export async function startTormented(
   const environment = {
     [rolloutVariables.engineUrl]: engineProxy.url,
     [rolloutVariables.heartbeatSeconds]: String(scale.heartbeatSeconds),
+    [rolloutVariables.agentBlockSeconds]: String(scale.agentBlockSeconds),
     [lifecycleVariables.sweepIntervalSeconds]: "0",
     AWS_ENDPOINT_URL_DYNAMODB: tableProxy.url,
     AWS_ENDPOINT_URL_SQS: queueProxy.url,

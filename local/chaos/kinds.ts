@@ -58,9 +58,13 @@ export const faultKinds = {
   "agent-ignore": "an agent goes on calling the model, whatever its signal says",
   "agent-throw": "an agent throws",
   "agent-garbage": "an agent returns what is no output",
-  "agent-block": "an agent blocks the event loop for longer than a heartbeat",
+  "agent-block": "an agent blocks its thread, where nothing can interrupt it",
   "agent-slow": "an agent takes its time between two calls",
   "agent-no-call": "an agent returns a reward without having called the model",
+  "agent-exit": "an agent ends its process",
+  "agent-spin": "an agent never gives the event loop back",
+  "agent-bloat": "an agent takes memory until there is none left",
+  "agent-reject": "an agent leaves a storm of rejected promises behind that nobody handles",
 } as const satisfies Record<string, string>;
 export type FaultKind = keyof typeof faultKinds;
 

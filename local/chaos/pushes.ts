@@ -35,8 +35,14 @@ const rates: Readonly<Record<Ailment, number>> = {
   block: 0.01,
   slow: 0.03,
   "no-call": 0.01,
+  exit: 0.01,
+  spin: 0.004,
+  bloat: 0.004,
+  reject: 0.01,
 };
 const ALWAYS = 0.02;
+/** Each attempt at a task that always suffers from one of these costs the rollout. */
+const DEADLY: ReadonlySet<Ailment> = new Set(["throw", "garbage", "exit", "spin", "bloat"]);
 const TWICE = 0.04;
 const LATE = 0.08;
 const INVALID = 0.01;
@@ -78,7 +84,7 @@ function withChaos(
   random: () => number,
 ): Envelope {
   const [dies, which] = [random() < ALWAYS, random()];
-  const deadly = suffered.filter((ailment) => ailment === "throw" || ailment === "garbage");
+  const deadly = suffered.filter((ailment) => DEADLY.has(ailment));
   const facts: ChaosTask = {
     rollout: keyOf(envelope),
     seed,

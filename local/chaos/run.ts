@@ -149,7 +149,10 @@ async function conclude(
   { logFile, began, drainMs }: { logFile: string; began: number; drainMs: number },
 ): Promise<ChaosOutcome> {
   const log = await readLog(logFile);
-  const evidence = { ...collected, tripped: trippedWindows(log) };
+  const misbehaved = new Set(
+    log.filter(({ facts }) => facts["message"] === INJECTED).map(({ facts }) => String(facts["attempt"])),
+  );
+  const evidence = { ...collected, tripped: trippedWindows(log), misbehaved };
   for (const { facts } of log)
     if (facts["message"] === INJECTED) tally.add(`agent-${facts["ailment"]}` as FaultKind);
   return {

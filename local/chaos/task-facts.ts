@@ -1,5 +1,17 @@
 /** What a chaos run tells its agent in a task's metadata. */
-export const ailments = ["hang", "ignore", "throw", "garbage", "block", "slow", "no-call"] as const;
+export const ailments = [
+  "hang",
+  "ignore",
+  "throw",
+  "garbage",
+  "block",
+  "slow",
+  "no-call",
+  "exit",
+  "spin",
+  "bloat",
+  "reject",
+] as const;
 export type Ailment = (typeof ailments)[number];
 
 /** The metadata of a task; `rollout` comes back in the output's metadata, so the ledger tells whose output it is. */

@@ -51,7 +51,11 @@ describe("a process that is killed while its agent works", () => {
     await silence(house);
     expect(await house.sweep()).toMatchObject({ settled: 1, unsettled: 0 });
     expect(house.engine.summary()).toMatchObject({ aborts: 1, open: 0 });
-    expect(await house.item(keyOf())).toMatchObject({ attempts: 1, history: [{ reason: "crashed" }] });
+    expect(await house.item(keyOf())).toMatchObject({
+      attempts: 0,
+      suspected: 1,
+      history: [{ reason: "suspected" }],
+    });
     expect(await house.counts()).toEqual({ visible: 1, inFlight: 0 });
     expect((await house.deliver()).back).toEqual([]);
     expect(house.engine.summary()).toMatchObject({ counted: 1, open: 0 });
@@ -73,7 +77,7 @@ describe("a process that is killed while its agent works", () => {
       visible.push((await house.counts()).visible);
     }
     expect(visible).toEqual([2, 0]);
-    expect(await house.item(keyOf())).toMatchObject({ state: "waiting", attempts: 2 });
+    expect(await house.item(keyOf())).toMatchObject({ state: "waiting", attempts: 0, suspected: 2 });
     expect(house.engine.summary()).toMatchObject({ open: 0 });
   });
 
@@ -143,34 +147,58 @@ describe("a process that is killed after its result was stored", () => {
 });
 
 describe("an agent that misbehaves with its whole process", () => {
-  test("by blocking the event loop is killed at the timeout; the sweep settles all of the batch", async () => {
+  test("by blocking the event loop is found and charged; its neighbour is not", async () => {
     const house = await open(real);
     await house.push(aRollout({ env_type: "block" }), aRollout({ task_id: "neighbour", env_type: "hang" }));
-    const lambda = start(house, { timeoutSeconds: 4 });
-    const result = await lambda.invoke(await house.receive(2));
-    expect(result).toMatchObject({ status: "error", error: { type: "Sandbox.Timedout" } });
-    expect(house.engine.summary()).toMatchObject({ open: 2 });
-    expect(await house.sweep()).toMatchObject({ settled: 2, unsettled: 0 });
+    const environment = { SORTIE_AGENT_BLOCK_SECONDS: "2" };
+    const records = await house.receive(2);
+    const back = answerOf(await start(house, { environment }).invoke(records)).batchItemFailures;
+    expect(back).toHaveLength(2);
     expect(house.engine.summary()).toMatchObject({ open: 0, aborts: 2 });
-    expect(await house.counts()).toEqual({ visible: 2, inFlight: 0 });
-    expect(await house.item(keyOf())).toMatchObject({ history: [{ reason: "crashed" }] });
+    const detail = expect.stringMatching(/^the agent blocked the event loop for 2 s, in agent/);
+    expect(await house.item(keyOf())).toMatchObject({
+      attempts: 1,
+      history: [{ reason: "agent-error", detail }],
+    });
+    expect(await house.item(keyOf("neighbour"))).toMatchObject({
+      attempts: 0,
+      history: [{ reason: "disturbed" }],
+    });
   });
 
-  const strays = [
-    ["a rejected promise that nobody waits for", "reject-later", "unhandledRejection"],
-    ["an error thrown by a timer", "throw-later", "uncaughtException"],
-  ] as const;
-  test.each(strays)("by %s harms neither itself nor its neighbours", async (_, act, event) => {
+  test("by ending it fails by itself; its neighbour ends", async () => {
     const house = await open(real);
-    await house.push(aRollout({ env_type: act }), aRollout({ task_id: "neighbour" }));
+    await house.push(aRollout({ env_type: "exit" }), aRollout({ task_id: "neighbour" }));
+    const back = answerOf(await start(house).invoke(await house.receive(2))).batchItemFailures;
+    expect(back).toHaveLength(1);
+    expect(house.engine.summary()).toMatchObject({ counted: 1, aborts: 1, open: 0 });
+    const detail = expect.stringMatching(/^called process\.exit\(1\)/);
+    expect(await house.item(keyOf())).toMatchObject({ history: [{ reason: "agent-error", detail }] });
+    expect(await house.item(keyOf("neighbour"))).toMatchObject({ state: "ended", attempts: 0 });
+  });
+
+  test("by a rejected promise that nobody waits for harms nobody, and has it in its log", async () => {
+    const house = await open(real);
+    await house.push(aRollout({ env_type: "reject-later" }), aRollout({ task_id: "neighbour" }));
     const result = await start(house).invoke(await house.receive(2));
     expect(answerOf(result)).toEqual({ batchItemFailures: [] });
     expect(house.engine.summary()).toMatchObject({ counted: 2, open: 0 });
-    const [line] = house.log.filter(({ message }) => message.includes("outside of any rollout"));
+    const [line] = house.log.filter(({ message }) => message.includes("unhandledRejection"));
     expect(JSON.parse(line?.message ?? "{}")).toMatchObject({
-      message: `${event} outside of any rollout`,
+      message: "unhandledRejection",
+      rollout: keyOf(),
       error: "Error: nobody waited for this",
     });
+  });
+
+  test("by an error that a timer throws fails by itself; its neighbour ends", async () => {
+    const house = await open(real);
+    await house.push(aRollout({ env_type: "throw-later" }), aRollout({ task_id: "neighbour" }));
+    const result = await start(house).invoke(await house.receive(2));
+    expect(answerOf(result).batchItemFailures).toHaveLength(1);
+    expect(house.engine.summary()).toMatchObject({ counted: 1, aborts: 1, open: 0 });
+    const detail = "Error: nobody waited for this (thrown where nothing catches it)";
+    expect(await house.item(keyOf())).toMatchObject({ history: [{ reason: "agent-error", detail }] });
   });
 });
 

@@ -8,6 +8,7 @@ const agent: Agent = async (task, episode) => {
   if (task.env_type === "hang") await delay(3_600_000);
   // The event loop stands still: no timer, no signal and no answer gets through.
   if (task.env_type === "block") for (;;);
+  if (task.env_type === "exit") process.exit(1);
   if (task.env_type === "reject-later") void Promise.reject(new Error("nobody waited for this"));
   if (task.env_type === "throw-later")
     setTimeout(() => {

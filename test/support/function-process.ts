@@ -37,7 +37,7 @@ export function functionProcesses(): (
       name: house.fleet,
       handler: "index.handler",
       codeDirectory,
-      memoryMb: 256,
+      memoryMb: 512,
       timeoutMs: timeoutSeconds * 1000,
       environment: { ...environmentOf(house), ...environment },
       log: ({ line }) => house.log.push({ message: line, facts: {} }),

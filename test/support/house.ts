@@ -22,6 +22,7 @@ import { type Swept, sweep } from "../../functions/core/lifecycle/sweep.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../../functions/core/ports.ts";
 import { representedEngine } from "../../functions/core/representative.ts";
 import { runBatch } from "../../functions/core/rollout/batch.ts";
+import { agentsHere } from "../../functions/core/rollout/perform-agent.ts";
 import type { RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
 import { deployedFleetId } from "../../functions/environment.ts";
 import type { EngineConfig, EngineModel } from "../../local/engine/config.ts";
@@ -156,10 +157,7 @@ export class House extends FleetMessages {
       invocations: createInvocationStore(table),
       admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
       queue: createQueue({ client: createQueueClient(), ...parts }),
-      agents: {
-        agent: options.agent ?? askOnce,
-        start: (grant) => createChat({ ...grant, dispatcher, clock }),
-      },
+      agents: agentsHere(options.agent ?? askOnce, (grant) => createChat({ ...grant, dispatcher, clock })),
       log: (_level, message, facts = {}) => this.log.push({ message, facts }),
       meter: { attempt: (facts) => this.metered.push(facts) },
     };

@@ -159,7 +159,7 @@ const CRASH_SPREAD_SECONDS = 300;
  */
 function afterCrash({ history, state }: RolloutItem, random: Random): number {
   if (state === "dead") return 0;
-  const crashes = history.filter(({ reason }) => reason === "crashed").length;
+  const crashes = history.filter(({ reason }) => reason === "crashed" || reason === "suspected").length;
   return crashes < 2 ? 0 : Math.round(random() * CRASH_SPREAD_SECONDS);
 }
 

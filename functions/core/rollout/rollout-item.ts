@@ -80,6 +80,8 @@ export const rolloutItemSchema = z.object({
   attempts: z.number(),
   /** All attempts that claimed an episode. */
   tries: z.number(),
+  /** Attempts that ended as `suspected`; from the first on the rollout's agent runs alone. */
+  suspected: z.number().optional(),
   attempt: attemptSchema.optional(),
   history: z.array(pastAttemptSchema),
   created_at: z.number(),

@@ -15,7 +15,7 @@ import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } 
 import { type AgentEnd, runAgent } from "./run-agent.ts";
 import { settleLeftover, settleWithoutResult, settleWithResult } from "./settle.ts";
 import { lastAttempt, withResult } from "./transitions.ts";
-import { WAIT_FOR_OPEN_ATTEMPT_SECONDS, waitAfterAttempt, waitInQueue } from "./waiting.ts";
+import { WAIT_FOR_OPEN_ATTEMPT_SECONDS, waitAfterAttempt, waitAlone, waitInQueue } from "./waiting.ts";
 import type { EngineWatch } from "./watch.ts";
 
 /** What becomes of the message: it is done with, or comes back after so many seconds. */
@@ -61,6 +61,29 @@ async function runDecoded(
   if (left && (isFinal(left) || isOpen(left) || isSentAgain(left)))
     return await conclude(left, record, ports, limits);
 
+  const place = runsAlone(left) ? ports.agents.reserve() : undefined;
+  if (runsAlone(left) && !place)
+    return { done: false, delaySeconds: waitAlone(ports.random), because: "alone" };
+  try {
+    return await runAttempt(rollout, left, record, invocation, ports, limits);
+  } finally {
+    place?.release();
+  }
+}
+
+/** What its agent did before may have harmed others. */
+function runsAlone(item: RolloutItem | undefined): boolean {
+  return (item?.suspected ?? 0) > 0;
+}
+
+async function runAttempt(
+  rollout: Rollout,
+  left: RolloutItem | undefined,
+  record: QueueRecord,
+  invocation: RunningInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<Disposition> {
   const passage = await ports.gate.pass();
   if (!passage.open) return { done: false, delaySeconds: passage.seconds, because: passage.because };
   const attempt = attemptId(invocation.id, invocation.nextSerial());
@@ -145,6 +168,7 @@ async function workOnEpisode(
       grant,
       controller,
       log,
+      alone: runsAlone(open),
       deadline: Math.min(attempt.expires_at, invocation.endsAt - limits.settleMarginSeconds * 1000),
       allowUnusualRewards: limits.allowUnusualRewards,
     });

@@ -10,7 +10,7 @@ import { standing, transition } from "./persist.ts";
 import { report } from "./report.ts";
 import { isOpen, type OpenRolloutItem } from "./rollout-item.ts";
 import { endOrAbort } from "./settle-rules.ts";
-import { endSent, failed, goneSince, type NextItem, takenOver } from "./transitions.ts";
+import { crashReason, endSent, failed, goneSince, type NextItem, takenOver } from "./transitions.ts";
 
 export type { Settled } from "./close.ts";
 
@@ -136,7 +136,8 @@ export async function settleLeftover(
   }
   if (failure?.settling_at !== undefined && now - failure.settling_at < SETTLING_MS)
     return { item, settled: false };
-  const { reason, detail } = failure ?? { reason: options.reason };
+  const silent = options.reason === "crashed" ? crashReason(item) : options.reason;
+  const { reason, detail } = failure ?? { reason: silent };
   return await settleWithoutResult(ports, limits, item, reason, detail);
 }
 

@@ -114,6 +114,7 @@ export function closed(
     state,
     attempts,
     history,
+    ...(end.reason === "suspected" ? { suspected: (item.suspected ?? 0) + 1 } : {}),
     changed_at: end.now,
     ...(state === "dead" ? { letter: "owed" as const } : {}),
   };
@@ -158,4 +159,12 @@ export function confirmed(item: RolloutItem, at: number | null): NextItem {
 /** The last way an attempt of this rollout ended. */
 export function lastAttempt(item: RolloutItem): PastAttempt | undefined {
   return item.history.at(-1);
+}
+
+/** So often the death of a whole function is nobody's fault: hosts fail, and neighbours share it. */
+const FREE_CRASHES = 2;
+
+/** What the death of its function means for a rollout: at first it is suspected only, and its next attempt runs alone. */
+export function crashReason(item: Pick<RolloutItem, "suspected">): "suspected" | "crashed" {
+  return (item.suspected ?? 0) < FREE_CRASHES ? "suspected" : "crashed";
 }

@@ -44,6 +44,11 @@ export function waitAfterAttempt(item: Pick<RolloutItem, "attempts" | "history">
   return spread(Math.min(2 * 1.5 ** (item.history.length - 1), 60), random);
 }
 
+/** While an invocation has no place for one more agent that runs alone: others may have. */
+export function waitAlone(random: Random): number {
+  return Math.round(5 + random() * 15);
+}
+
 /** While another attempt of the same rollout is open. */
 export const WAIT_FOR_OPEN_ATTEMPT_SECONDS = 30;
 

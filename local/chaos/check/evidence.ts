@@ -34,6 +34,8 @@ export interface Evidence {
   readonly items?: ReadonlyMap<string, RolloutItem>;
   readonly letters?: readonly Letter[];
   readonly kills?: readonly Kill[];
+  /** Attempts whose agent said that it misbehaves. */
+  readonly misbehaved?: ReadonlySet<string>;
   /** When the circuit was open. */
   readonly tripped?: readonly Window[];
   /** Of a fleet whose client uuids begin with `<fleet>/`. */

@@ -20,7 +20,7 @@ export function checkWaiting(evidence: Evidence): Check {
     counts.attempts += item.history.length;
     counts["without penalty"] += failed.length - blamed.length;
     counts["while the circuit was open"] += blamed.length - item.attempts;
-    const what = miscounted(item, blamed.length, excused);
+    const what = miscounted(item, blamed.length, excused) ?? chargedForAnother(blamed, evidence);
     if (what) violations.push({ rollout, what });
   }
   for (const { attributes } of evidence.letters ?? []) {
@@ -38,6 +38,15 @@ function miscounted(item: RolloutItem, blamed: number, excused: number): string 
   if (item.attempts <= blamed && item.attempts >= blamed - excused) return undefined;
   const reasons = item.history.map(({ reason }) => reason).join(", ");
   return `expected ${blamed} attempts used up (${excused} perhaps excused), found ${item.attempts}: ${reasons}`;
+}
+
+/** What an agent does to its thread or process is charged to it alone. */
+const HARM =
+  /(called process\.|blocked the event loop|used more than|aborted its process|ended its (process|thread))/;
+
+function chargedForAnother(blamed: readonly PastAttempt[], { misbehaved }: Evidence): string | undefined {
+  const wrong = blamed.find(({ id, detail = "" }) => HARM.test(detail) && misbehaved?.has(id) === false);
+  return wrong && `expected no charge for a healthy agent, found ${wrong.reason}: ${wrong.detail}`;
 }
 
 function wasTripped({ at }: PastAttempt, { tripped = [] }: Evidence): boolean {

@@ -12,6 +12,7 @@ import type { Agent } from "../../../functions/core/agent.ts";
 import type { Clock } from "../../../functions/core/clock.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../../../functions/core/ports.ts";
 import { runBatch } from "../../../functions/core/rollout/batch.ts";
+import { agentsHere } from "../../../functions/core/rollout/perform-agent.ts";
 import { systemClock as clock } from "../../../functions/system-clock.ts";
 import type { EngineConfig } from "../../../local/engine/config.ts";
 import type { Fault, FaultCall } from "../../../local/engine/faults.ts";
@@ -87,7 +88,7 @@ export async function startFleet() {
     invocations,
     admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
     queue,
-    agents: { agent, start: (grant) => createChat({ ...grant, dispatcher, clock }) },
+    agents: agentsHere(agent, (grant) => createChat({ ...grant, dispatcher, clock })),
     log: (_level, message) => void logged.push(message),
     gate: {
       isTripped: async () => false,

@@ -50,7 +50,11 @@ describe("an open rollout", () => {
     world.show(holding(`${world.name}/invocation-1.1`), aPool());
     expect(await sweep(world.ports, world.name, world.clock.now() + 25_000)).toMatchObject({ settled: 1 });
     expect(world.aborts()).toMatchObject([{ episode_uuid: "episode-1" }]);
-    expect(await world.stands("dead")).toMatchObject({ state: "waiting", history: [{ reason: "crashed" }] });
+    expect(await world.stands("dead")).toMatchObject({
+      state: "waiting",
+      history: [{ reason: "suspected" }],
+      suspected: 1,
+    });
     expect(world.calls).toEqual([["defer", "receipt-1", 0]]);
   });
 
@@ -71,7 +75,7 @@ describe("an open rollout", () => {
 
   test("that used up its last attempt comes back at once, so that its letter is sent", async () => {
     const world = await open();
-    await running(world, "last", {}, { attempts: 2 });
+    await running(world, "last", {}, { attempts: 2, suspected: 2 });
     await sweep(world.ports, world.name, until);
     expect(await world.stands("last")).toMatchObject({ state: "dead", letter: "owed" });
     expect(world.calls).toEqual([["defer", "receipt-1", 0]]);
@@ -130,7 +134,7 @@ test("the rollouts of one dead invocation are one failure for the circuit, those
   for (const n of [1, 2, 3]) await running(world, `batch-${n}`, { id: `invocation-1.${n}` });
   await running(world, "elsewhere", { id: "invocation-2.1", invocation: "invocation-2" });
   expect(await sweep(world.ports, world.name, until)).toMatchObject({ settled: 4 });
-  expect(await world.gates.read(world.name)).toMatchObject({ failures: 2, last_reason: "crashed" });
+  expect(await world.gates.read(world.name)).toMatchObject({ failures: 2, last_reason: "suspected" });
 });
 
 test("2,000 leftovers at an engine that hangs wait for a few readings of its pool together, and the sweep ends", async () => {

@@ -132,6 +132,6 @@ test("a crash is settled by a later sweep of the same tick, once the silence has
   const world = await withOpenRollout();
   await world.clock.sleep(50_000);
   await ticked(world);
-  expect(await world.stands("open")).toMatchObject({ state: "waiting", history: [{ reason: "crashed" }] });
+  expect(await world.stands("open")).toMatchObject({ state: "waiting", history: [{ reason: "suspected" }] });
   expect(world.calls).toEqual([["defer", "receipt-1", 0]]);
 });

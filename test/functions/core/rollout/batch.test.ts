@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createChat } from "../../../../functions/adapters/engine/index.ts";
 import type { Agent } from "../../../../functions/core/agent.ts";
 import type { QueueRecord } from "../../../../functions/core/ports.ts";
 import type { Kind } from "../../../../local/engine/ledger.ts";
@@ -173,13 +174,13 @@ describe("what a dead invocation left", () => {
     const request = { client_uuid: uuid, episode_type: "train" as const, discard_episode_timeout: 240 };
     const { global_step } = await engine.status();
     const grant = await engine.claim({ ...request, throttle_policy: policy });
-    const { agents } = fleet.ports(solves);
-    const model = {
+    const model = createChat({
       baseUrl: grant.openai_base_url,
       apiKey: grant.openai_api_key,
       signal: new AbortController().signal,
-    };
-    await agents.start(model).chat({ messages: [{ role: "user", content: "2+2?" }] });
+      clock,
+    });
+    await model.chat({ messages: [{ role: "user", content: "2+2?" }] });
     const now = clock.now();
     const attempt = {
       id: "gone-1.1",
@@ -237,9 +238,9 @@ describe("what a dead invocation left", () => {
     expect(await fleet.run(records, { agent: solves })).toEqual([]);
     expect(await item("a")).toMatchObject({
       state: "ended",
-      attempts: 1,
+      attempts: 0,
       tries: 2,
-      history: [{ reason: "crashed" }, { reason: "ended" }],
+      history: [{ reason: "suspected" }, { reason: "ended" }],
     });
   });
 

@@ -4,6 +4,7 @@ import { InvalidOutputError, ModelError } from "../../../../functions/core/error
 import type { EpisodeType } from "../../../../functions/core/protocol.ts";
 import { checkOutput } from "../../../../functions/core/rollout/check-output.ts";
 import { decodeMessage } from "../../../../functions/core/rollout/message.ts";
+import { agentsHere } from "../../../../functions/core/rollout/perform-agent.ts";
 import { AttemptAborted, runAgent } from "../../../../functions/core/rollout/run-agent.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
@@ -37,15 +38,12 @@ function start(
     calls += 1;
     return chat(request);
   };
-  const agents = {
-    agent: agent as Agent,
-    start: () => ({
-      chat: counted,
-      calls: () => calls,
-      lastCallAt: () => (calls === 0 ? undefined : 7),
-      outage: () => options.outage,
-    }),
-  };
+  const agents = agentsHere(agent as Agent, () => ({
+    chat: counted,
+    calls: () => calls,
+    lastCallAt: () => (calls === 0 ? undefined : 7),
+    outage: () => options.outage,
+  }));
   const end = runAgent(
     { clock, agents },
     {
@@ -54,6 +52,7 @@ function start(
       controller,
       deadline: 61_000,
       allowUnusualRewards: options.allow ?? false,
+      alone: false,
       log,
     },
   );

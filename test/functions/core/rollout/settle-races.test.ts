@@ -37,7 +37,7 @@ describe("an attempt that was given up as dead", () => {
       },
     };
     await settleLeftover({ ...s.ports, engine }, limits, s.item, crashed);
-    expect(seen).toEqual([{ reason: "crashed", settling_at: NOW }]);
+    expect(seen).toEqual([{ reason: "suspected", settling_at: NOW }]);
     expect(s.aborts()).toHaveLength(1);
   });
 
@@ -77,7 +77,7 @@ describe("two who settle a leftover at once", () => {
     const s = await stage({ pool: ["ours"], aborts: ["ok"] });
     const both = await Promise.all([1, 2].map(() => settleLeftover(s.ports, limits, s.item, crashed)));
     expect(both.filter(({ settled }) => settled)).toHaveLength(1);
-    expect([s.aborts().length, s.noted]).toEqual([1, ["crashed"]]);
+    expect([s.aborts().length, s.noted]).toEqual([1, ["suspected"]]);
   });
 
   test("whoever comes later waits for 20 s after the other began, who may have died", async () => {

@@ -149,9 +149,20 @@ describe("an attempt with a result", () => {
 describe("what a dead attempt left open", () => {
   const leftover = { reason: "crashed" as const, until: NOW + 60_000 };
 
-  test("without a result is closed as crashed", async () => {
+  test("without a result makes a suspect at first, without a penalty: its next attempt runs alone", async () => {
     const s = await stage({ pool: ["nowhere"] });
     await settleLeftover(s.ports, limits, s.item, leftover);
+    const stands = await s.stands();
+    expect(stands).toMatchObject({ attempts: 0, suspected: 1, history: [{ reason: "suspected" }] });
+  });
+
+  test("without a result is closed as crashed where that has happened twice before", async () => {
+    const s = await stage({ pool: ["nowhere"] });
+    const moved = await s.ports.rollouts.move(s.item, { ...s.item, suspected: 2 });
+    if (!moved.moved || !isOpen(moved.item))
+      throw new Error("expected the item to be written, found another");
+    const twice = moved.item;
+    await settleLeftover(s.ports, limits, twice, leftover);
     expect(await s.stands()).toMatchObject({ attempts: 1, history: [{ reason: "crashed" }] });
   });
 

@@ -109,6 +109,8 @@ describe("an attempt that ends", () => {
     "engine-refused": 0,
     "engine-unreachable": 0,
     straggler: 0,
+    disturbed: 0,
+    suspected: 0,
     crashed: 1,
     expired: 1,
     unknown: 1,

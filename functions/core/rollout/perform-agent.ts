@@ -1,0 +1,102 @@
+/** The agent as a function: called with its task and episode here, in this thread, and what comes out of it checked. */
+import type { Agent, AgentEpisode, ChatRequest } from "../agent.ts";
+import { describeError, InvalidOutputError, ModelError } from "../errors.ts";
+import type { AgentOutcome, AgentRunner, AgentWork } from "../ports.ts";
+import type { Reason } from "../reasons.ts";
+import { checkOutput } from "./check-output.ts";
+import { endOf } from "./run-agent.ts";
+
+/** An agent throws this to say that the rollout deserves another attempt, without an error in the logs. */
+const AGENT_ABORT = "AgentAbort";
+
+/** The model's client for an episode, and the count of its calls. */
+export interface ModelAccess {
+  chat: AgentEpisode["chat"];
+  calls: () => number;
+  /** Unix ms at which the last call began. */
+  lastCallAt: () => number | undefined;
+  /** What kept the last call from the model, where neither the model nor the engine answered it. */
+  outage?: () => string | undefined;
+}
+export type StartModel = (grant: { baseUrl: string; apiKey: string; signal: AbortSignal }) => ModelAccess;
+
+/** Agents in this thread, all together: what an agent's own thread or process does, and nothing to protect others. */
+export function agentsHere(agent: Agent, startModel: StartModel): AgentRunner {
+  return {
+    reserve: () => ({ release: () => undefined }),
+    start: (work) => {
+      const { openai_base_url: baseUrl, openai_api_key: apiKey } = work.grant;
+      const model = startModel({ baseUrl, apiKey, signal: work.signal });
+      const { calls, lastCallAt } = model;
+      return { outcome: performAgent(agent, model, work), calls, lastCallAt };
+    },
+  };
+}
+
+async function performAgent(agent: Agent, model: ModelAccess, work: AgentWork): Promise<AgentOutcome> {
+  const { rollout, grant, signal, deadline, allowUnusualRewards } = work;
+  const episode: AgentEpisode = {
+    baseUrl: grant.openai_base_url,
+    apiKey: grant.openai_api_key,
+    signal,
+    deadline,
+    chat: (request: ChatRequest) => handled(model.chat(request)),
+    log: (message, facts) => work.log("info", message, facts),
+  };
+  try {
+    const value: unknown = await agent(structuredClone(rollout.task), episode);
+    const output = checkOutput(value, rollout.episodeType, allowUnusualRewards, (what, entries) =>
+      work.log("warn", what, { entries }),
+    );
+    return { kind: "output", output };
+  } catch (error) {
+    return {
+      kind: "failed",
+      ...(signal.aborted ? endOf(signal) : (outageBehind(error, model.outage) ?? blame(error))),
+    };
+  }
+}
+
+/** An agent may leave a call behind: that it is cut off then must not become an unhandled rejection. */
+function handled<T>(work: Promise<T>): Promise<T> {
+  work.catch(() => undefined);
+  return work;
+}
+
+/**
+ * What an agent throws because its model call came to nothing on the way is not the agent's doing, whatever it makes of it.
+ * Nor is it the rollout's: it uses up no attempt, but counts for the circuit.
+ */
+function outageBehind(
+  error: unknown,
+  seen: (() => string | undefined) | undefined,
+): { reason: Reason; detail: string } | undefined {
+  if (isA(InvalidOutputError, error)) return undefined;
+  const outage = isA(ModelError, error) ? error.outage && error.message : seen?.();
+  if (!outage) return undefined;
+  return {
+    reason: "engine-unreachable",
+    detail: `a model call did not reach the model: ${describeError(outage, 300)}`,
+  };
+}
+
+/** Looking at what was thrown may throw as well: a Proxy with traps. */
+function isA<T>(type: abstract new (...of: never[]) => T, thrown: unknown): thrown is T {
+  try {
+    return thrown instanceof type;
+  } catch {
+    return false;
+  }
+}
+
+function blame(cause: unknown): { reason: Reason; detail: string } {
+  try {
+    if (cause instanceof InvalidOutputError) return { reason: "invalid-output", detail: cause.message };
+    const aborted = cause instanceof Error && cause.name === AGENT_ABORT;
+    const status = cause instanceof ModelError && cause.status !== undefined ? ` (HTTP ${cause.status})` : "";
+    return { reason: aborted ? "agent-aborted" : "agent-error", detail: describeError(cause) + status };
+  } catch {
+    // Looking at what was thrown may throw as well: a Proxy with traps.
+    return { reason: "agent-error", detail: describeError(cause) };
+  }
+}

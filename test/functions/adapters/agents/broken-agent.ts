@@ -1,0 +1,2 @@
+/** Fails while it is loaded. */
+throw new Error("no such file: weights.bin");
