@@ -1,6 +1,7 @@
 /** An engine's wanted and seen state, in words. */
 import type { Desired, Observed } from "../functions/core/drive/engine-state.ts";
 import { BOOTING, isUp, UNKNOWN } from "../functions/core/drive/observe-engine.ts";
+import type { PoolInformation } from "../functions/core/protocol.ts";
 import { span } from "./format.ts";
 import type { Io } from "./io.ts";
 import { labelledTable } from "./tables.ts";
@@ -11,6 +12,8 @@ export interface EngineSeen {
   readonly desired: Desired | undefined;
   readonly unreadable: string | undefined;
   readonly observed: Observed | undefined;
+  /** Of the newest snapshot. */
+  readonly pool?: PoolInformation | null | undefined;
 }
 
 export function wishText(engine: string, desired: Desired): string {
@@ -26,6 +29,7 @@ export function engineText(seen: EngineSeen, io: Pick<Io, "style" | "columns" | 
   const rows = [
     ["wanted", wanted(seen, io.now())],
     ...(observed ? observedRows(observed, io.now()) : []),
+    ...(observed && isRunning(observed) ? newerRows(observed, seen.pool) : []),
   ] as [string, string][];
   const table = labelledTable(
     rows.map(([label, text]) => [label, printable(text)] as const),
@@ -100,4 +104,31 @@ function runningConfig(start: Observed["start"]): string {
   if (start === undefined) return "unknown: somebody else has started it";
   const steps = start.total_steps === undefined ? "" : `, for ${start.total_steps} steps`;
   return `${start.hash.slice(0, 12)}${steps}`;
+}
+
+/** What newer engines tell. */
+function newerRows(
+  { experiment_dir: folder }: Observed,
+  pool: PoolInformation | null | undefined,
+): [string, string][] {
+  const clients = pool?.swarm_client_instruction?.active_clients ?? [];
+  const agreed = clients.filter(({ allowed_sync_weight }) => allowed_sync_weight === true).length;
+  const rewards = Object.values(pool?.completed_tasks_rewards ?? {})
+    .flat()
+    .filter((reward) => reward !== null);
+  const rows: [string, string | undefined][] = [
+    ["model", pool?.training_model_path ?? undefined],
+    ["experiment", folder],
+    [
+      "active clients",
+      clients.length === 0 ? undefined : `${clients.length}, of which ${agreed} agree to a weight sync`,
+    ],
+    ["rewards", rewards.length === 0 ? undefined : rewardsText(rewards)],
+  ];
+  return rows.flatMap(([label, text]) => (text === undefined ? [] : [[label, text]]));
+}
+
+function rewardsText(rewards: readonly number[]): string {
+  const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
+  return `${rewards.length} in this batch, mean ${mean.toFixed(3)}, from ${Math.min(...rewards)} to ${Math.max(...rewards)}`;
 }

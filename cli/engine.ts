@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { createEngineStateStore, setDesired, type Wish } from "../functions/adapters/table/engine-state.ts";
+import { readLatestSnapshot } from "../functions/adapters/table/lifecycle.ts";
 import type { Desired, Observed } from "../functions/core/drive/engine-state.ts";
 import { SettingsError } from "../functions/core/errors.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
@@ -100,11 +101,12 @@ function refuseStranger(engine: string, known: readonly string[], io: Io): void 
 
 async function status(table: TableOptions, { engine, json }: EngineOptions, io: Io): Promise<void> {
   const store = createEngineStateStore(table);
-  const [{ desired, unreadable }, observed] = await Promise.all([
+  const [{ desired, unreadable }, observed, snapshot] = await Promise.all([
     store.readDesired(engine),
     store.readObserved(engine),
+    readLatestSnapshot(table, engine),
   ]);
-  const seen = { engine, desired, unreadable, observed };
+  const seen = { engine, desired, unreadable, observed, pool: snapshot?.pool };
   if (json)
     printJson(io, {
       engine,

@@ -48,7 +48,8 @@ export function createDrive(
         async (lease) => {
           const pool = () => engine.pool();
           const waiting = () => waitingRollouts(fleets);
-          const ports = { clock, engine, states, lease, log, pool, waiting };
+          const experimentDir = () => engine.experimentDir();
+          const ports = { clock, engine, states, lease, log, pool, waiting, experimentDir };
           const { step } = await driveEngine(ports, name, { settings: environment, endsAt });
           if (step.kind !== "none") log("info", "engine", { step: step.kind, why: step.reason });
         },

@@ -91,7 +91,7 @@ async function weightSyncs(
   const [{ desired }, observed] = await Promise.all([store.readDesired(engine), store.readObserved(engine)]);
   const wanted = desired?.state === "running" ? configFacts(desired.config).collectionMethod : undefined;
   const method = snapshot?.pool?.sample_collection_method || wanted;
-  if (method === undefined) return unknown("neither a pool nor a wanted config says what they wait for");
+  if (method === undefined) return ok("no pool and no wanted config names what they wait for");
   const fault = hangsWithout(method, observed?.agree_after);
   if (fault === undefined) return ok(`nothing holds them up (${method})`);
   return failed(

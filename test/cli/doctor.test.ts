@@ -11,6 +11,7 @@ import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
 import type { Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
+import { poolInformationSchema } from "../../functions/core/protocol.ts";
 import { arn } from "../../local/region.ts";
 import { anItem } from "../functions/core/items.ts";
 import { sendJson, serve } from "../support/http-server.ts";
@@ -71,7 +72,7 @@ test("a sound deployment passes every check", async () => {
   const ran = await doctor();
   expect(ran).toMatchObject({ code: 0, err: "" });
   const lines = ran.out.trimEnd().split("\n");
-  expect(lines.map((line) => line.slice(0, 1))).toEqual(["✓", "✓", "?", ..."✓✓✓✓✓✓✓✓✓✓✓"]);
+  expect(lines.map((line) => line.slice(0, 1))).toEqual(["✓", "✓", "?", ..."✓✓✓✓✓✓✓✓✓✓✓✓"]);
   expect(lines[1]).toMatch(/^✓ table +Sortie-State with its two indexes/);
   expect(lines[4]).toMatch(
     /^✓ queue main +0 messages wait, visibility 960 s, dead letters after 1000 receives$/,
@@ -130,6 +131,15 @@ describe("each fault says what to do, and makes the exit code 1:", () => {
     expect(await finding("rewards of main")).toMatchObject({
       verdict: "failed",
       text: expect.stringContaining("2 train rewards"),
+    });
+  });
+
+  test("weight syncs that wait for an agreement which nobody gives", async () => {
+    const pool = { sample_collection_method: "rollout_until_any_client_agree_sync_weight" };
+    await snapshot({ pool: poolInformationSchema.parse(pool) });
+    expect(await finding("weight syncs of main")).toMatchObject({
+      verdict: "failed",
+      text: expect.stringContaining("set engines.main.agreeAfter and deploy"),
     });
   });
 

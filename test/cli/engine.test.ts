@@ -4,10 +4,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { configFacts, configFault } from "../../cli/engine-config.ts";
 import { createEngineStateStore, readAgreeRequest } from "../../functions/adapters/table/engine-state.ts";
+import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { configHash, type Observed } from "../../functions/core/drive/engine-state.ts";
 import { nothingObserved } from "../../functions/core/drive/observe-engine.ts";
+import { poolInformationSchema } from "../../functions/core/protocol.ts";
 import { type Deployed, startDeployment } from "./deployment.ts";
 import { type Circumstances, sortie } from "./here.ts";
+import { snapshotOf } from "./samples.ts";
 
 const CONFIG = "ajet:\n  backbone: verl\n";
 let deployed: Deployed;
@@ -156,6 +159,25 @@ describe("sortie engine", () => {
     expect((await here(["status", "--engine", "ends"])).out).toMatch(
       /│ its config +│ unknown: somebody else has started it +│/,
     );
+  });
+
+  test("status shows what a newer engine tells: model, folder, active clients, rewards", async () => {
+    const pool = poolInformationSchema.parse({
+      engine_status: "ENGINE.ROLLING",
+      training_model_path: "/models/qwen",
+      completed_tasks_rewards: { a: [1, 0.5], b: [0] },
+      swarm_client_instruction: {
+        active_clients: [{ client_uuid: "main@x/1.1", allowed_sync_weight: true }, { client_uuid: "other" }],
+      },
+    });
+    const lifecycle = createLifecycleStore({ ...deployed.table, snapshotTtlDays: 1 });
+    await lifecycle.writeSnapshot({ ...snapshotOf({}), engine: "newer", pool });
+    await observe({ status: "ENGINE.ROLLING", experiment_dir: "/experiments/7" }, "newer");
+    const { out } = await here(["status", "--engine", "newer"]);
+    expect(out).toMatch(/│ model +│ \/models\/qwen +│/);
+    expect(out).toMatch(/│ experiment +│ \/experiments\/7 +│/);
+    expect(out).toMatch(/│ active clients +│ 2, of which 1 agree to a weight sync +│/);
+    expect(out).toMatch(/│ rewards +│ 3 in this batch, mean 0\.500, from 0 to 1 +│/);
   });
 
   test("start of an engine that somebody else has started says that its config is unknown; a restart does not", async () => {

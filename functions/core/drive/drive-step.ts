@@ -29,6 +29,8 @@ export interface DrivePorts {
   readonly log: Log;
   /** Asked only while the engine is up. Null where it cannot be read. */
   pool(): Promise<PoolInformation | null>;
+  /** Asked only while the engine is up. Older engines have it not. */
+  experimentDir?(): Promise<string | null>;
   /** Rollouts that wait or run, over the fleets that are not paused; null where that is not known. */
   waiting(): Promise<number | null>;
 }

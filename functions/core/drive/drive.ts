@@ -61,11 +61,12 @@ function backsOff(observed: Observed, desired: Desired | undefined, now: number)
 async function lookAt(ports: DrivePorts, status: EngineStatus): Promise<Look> {
   const now = ports.clock.now();
   if (!isUp(status.engine_status)) return { now, status, pool: null, waiting: null };
-  const [pool, waiting] = await Promise.all([
+  const [pool, waiting, experimentDir] = await Promise.all([
     ports.pool().catch(() => null),
     ports.waiting().catch(() => null),
+    ports.experimentDir?.().catch(() => undefined),
   ]);
-  return { now, status, pool, waiting };
+  return { now, status, pool, waiting, experimentDir };
 }
 
 function logAlarms(ports: DrivePorts, was: Observed | undefined, next: Observed): void {

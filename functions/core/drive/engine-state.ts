@@ -142,6 +142,8 @@ export const observedSchema = z.object({
       seconds: z.number().optional(),
     })
     .optional(),
+  /** Of newer engines: the running experiment's folder on the engine's machine. */
+  experiment_dir: z.string().optional(),
   /** The last call to the engine, where it brought no yes. */
   call_error: failureSchema.optional(),
   alarms: z.array(alarmSchema),

@@ -12,6 +12,8 @@ export interface Look {
   readonly pool: PoolInformation | null;
   /** Rollouts that wait or run, over the fleets that are not paused; null where that is not known. */
   readonly waiting: number | null;
+  /** Undefined where the engine does not offer it, or was not asked. */
+  readonly experimentDir?: string | null | undefined;
 }
 
 export const OFFLINE = "ENGINE.OFFLINE";
@@ -58,6 +60,7 @@ export function observeEngine(was: Observed, look: Look, settings: LifecycleSett
     global_step: step ?? null,
     since: status === was.status ? was.since : look.now,
     progress: progress(was, look),
+    experiment_dir: isUp(status) ? (look.experimentDir ?? was.experiment_dir) : undefined,
     // The run that has ended stays until it is settled what its end was.
     run: status === OFFLINE ? was.run : runOf(was, look),
     finished: was.finished && !isUp(status),

@@ -65,6 +65,7 @@ export class Lab {
       lease: { token: this.#token, isHeld: () => true },
       log: () => undefined,
       pool: () => this.client.pool(),
+      experimentDir: () => this.client.experimentDir(),
       waiting: async () => this.waiting,
       ...changes,
     };

@@ -19,6 +19,9 @@ test("an engine that is wanted running is started with its config, and then left
   expect(lab.calls).toEqual(["start"]);
   await lab.pass(20);
   expect((await lab.client.pool()).completed_task_target).toBe(3);
+  const { experiment_dir } = (await lab.states.readObserved(lab.name)) ?? {};
+  expect(experiment_dir).toMatch(/./);
+  expect(experiment_dir).toBe(await lab.client.experimentDir());
 });
 
 test("an engine that is wanted stopped is stopped, in the middle of booting too", async () => {
