@@ -4,6 +4,7 @@ import { createEngine } from "./adapters/engine/index.ts";
 import { createMessages, createQueueClient } from "./adapters/queue/client.ts";
 import { readDepth } from "./adapters/queue/depth.ts";
 import { createAbortStore } from "./adapters/table/aborts.ts";
+import { createBatchStore } from "./adapters/table/batches.ts";
 import { tableOptions } from "./adapters/table/client.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
@@ -30,6 +31,7 @@ const table = tableOptions(environment.table);
 const store = createLifecycleStore({ ...table, snapshotTtlDays: environment.snapshotTtlDays });
 const rollouts = createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays });
 const aborts = createAbortStore(table);
+const batches = createBatchStore(table);
 const invocations = createInvocationStore(table);
 const gates = createGateStore(table);
 const usage = createUsageStore(table);
@@ -69,6 +71,7 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
         engine,
         rollouts,
         aborts,
+        batches,
         invocations,
         index: store,
         fleets: sweptFleets(log),

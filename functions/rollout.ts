@@ -8,6 +8,7 @@ import { createEngine } from "./adapters/engine/index.ts";
 import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
 import { createAbortStore } from "./adapters/table/aborts.ts";
 import { createAdmissionStore } from "./adapters/table/admission.ts";
+import { createBatchStore } from "./adapters/table/batches.ts";
 import { tableOptions } from "./adapters/table/client.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
@@ -55,6 +56,7 @@ const shared: Omit<Ports, "log" | "gate" | "engine"> = {
   random: Math.random,
   rollouts: createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   aborts: createAbortStore(table),
+  batches: createBatchStore(table),
   invocations: createInvocationStore(table),
   admissions: createAdmissionStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   queue: createQueue({ client: createQueueClient(), ...environment }),

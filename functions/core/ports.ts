@@ -6,6 +6,7 @@ import type { Engine } from "./engine.ts";
 import type { Passage, Probe } from "./gate.ts";
 import type { EpisodeType, WorkflowOutput } from "./protocol.ts";
 import type { Reason } from "./reasons.ts";
+import type { BatchStore } from "./rollout/batch-seen.ts";
 import type { AbortStore } from "./rollout/give-back.ts";
 import type { Rollout } from "./rollout/message.ts";
 import type { RolloutItem } from "./rollout/rollout-item.ts";
@@ -87,6 +88,7 @@ export interface Ports {
   readonly engine: Engine;
   readonly rollouts: RolloutStore;
   readonly aborts: AbortStore;
+  readonly batches: Pick<BatchStore, "read">;
   readonly invocations: InvocationStore;
   readonly admissions: AdmissionStore;
   readonly queue: Queue;
@@ -121,7 +123,7 @@ export interface Gate {
 /** What it takes to settle an episode. */
 export type SettlePorts = Pick<
   Ports,
-  "clock" | "random" | "log" | "engine" | "rollouts" | "aborts" | "gate" | "meter"
+  "clock" | "random" | "log" | "engine" | "rollouts" | "aborts" | "batches" | "gate" | "meter"
 >;
 export type SettleLimits = Pick<FleetLimits, "fleet" | "fleetId" | "maxAttempts">;
 

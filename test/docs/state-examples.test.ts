@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAbortStore } from "../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../functions/adapters/table/admission.ts";
+import { createBatchStore } from "../../functions/adapters/table/batches.ts";
 import { fromAttributes, type Key } from "../../functions/adapters/table/client.ts";
 import { getAttributes } from "../../functions/adapters/table/conditional-put.ts";
 import { createEngineStateStore, setDesired } from "../../functions/adapters/table/engine-state.ts";
@@ -20,6 +21,7 @@ import { snapshotSchema } from "../../functions/core/lifecycle/snapshot.ts";
 import { SETTLED_MS } from "../../functions/core/lifecycle/take-snapshot.ts";
 import { fleetTotalsSchema, rewardDeviation, rewardMean } from "../../functions/core/lifecycle/totals.ts";
 import type { Invocation } from "../../functions/core/ports.ts";
+import { batchSeenSchema } from "../../functions/core/rollout/batch-seen.ts";
 import { rolloutItemSchema } from "../../functions/core/rollout/rollout-item.ts";
 import { keepBudget } from "../../functions/core/spend/budget.ts";
 import { ALL_TIME, estimateUsd, type Usage } from "../../functions/core/spend/spend.ts";
@@ -98,6 +100,12 @@ describe("items of rollouts and fleets", () => {
     const shown = example("abort");
     const { sk, sent_at } = shown as unknown as { sk: string; sent_at: number };
     await createAbortStore(options()).take("main", sk.slice("ABORT#".length), sent_at, 0);
+    expect(await written(shown)).toEqual(shown);
+  });
+
+  test("what was seen of a batch", async () => {
+    const shown = example("batch");
+    await createBatchStore(options()).write("main", undefined, batchSeenSchema.parse(shown));
     expect(await written(shown)).toEqual(shown);
   });
 

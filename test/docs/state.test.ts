@@ -8,6 +8,7 @@ import { leaseSchema } from "../../functions/core/drive/lease.ts";
 import { snapshotSchema } from "../../functions/core/lifecycle/snapshot.ts";
 import { SETTLED_MS } from "../../functions/core/lifecycle/take-snapshot.ts";
 import { fleetTotalsSchema } from "../../functions/core/lifecycle/totals.ts";
+import { batchSeenSchema } from "../../functions/core/rollout/batch-seen.ts";
 import { rolloutItemSchema, rolloutStates } from "../../functions/core/rollout/rollout-item.ts";
 import { stateTable } from "../functions/adapters/table/servers.ts";
 import { page, quoted, tableAfter } from "./state-page.ts";
@@ -56,6 +57,7 @@ describe("items", () => {
     ["rollout", rolloutItemSchema],
     ["totals", fleetTotalsSchema],
     ["admission", fleetAdmissionSchema],
+    ["batch", batchSeenSchema],
     ["desired state", desiredSchema],
     ["observed state", observedSchema],
     ["lease", leaseSchema],

@@ -11,6 +11,7 @@ import { FreshDispatcher } from "../../functions/adapters/engine/dispatcher.ts";
 import { createQueue, createQueueClient } from "../../functions/adapters/queue/client.ts";
 import { createAbortStore } from "../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../functions/adapters/table/admission.ts";
+import { createBatchStore } from "../../functions/adapters/table/batches.ts";
 import { createTableClient } from "../../functions/adapters/table/client.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../functions/adapters/table/invocations.ts";
@@ -154,6 +155,7 @@ export class House extends FleetMessages {
       ),
       rollouts: createRolloutStore({ ...table, ttlDays: 1 }),
       aborts: createAbortStore(table),
+      batches: createBatchStore(table),
       invocations: createInvocationStore(table),
       admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
       queue: createQueue({ client: createQueueClient(), ...parts }),
@@ -199,7 +201,12 @@ export class House extends FleetMessages {
       meter,
     };
     const index = createLifecycleStore({ ...table, snapshotTtlDays: 1 });
-    const ports = { ...this.ports, index, fleets: new Map([[this.fleet, swept]]) };
+    const ports = {
+      ...this.ports,
+      batches: createBatchStore(table),
+      index,
+      fleets: new Map([[this.fleet, swept]]),
+    };
     return await sweep(ports, this.limits.engine, clock.now() + 25_000);
   }
 

@@ -96,6 +96,7 @@ function openIndex(item: RolloutItem): object {
       invocation: item.attempt.invocation,
     };
   if (item.state !== "ended" || item.episode_type !== "train") return {};
+  if (item.unseen_at !== undefined) return {};
   if (item.confirmed_at === undefined)
     return { open_engine: unconfirmedPartition(item.engine), open_until: item.changed_at };
   return item.confirmed_at === null

@@ -1,13 +1,15 @@
 /**
- * `success: true` does not prove that the trainer has the reward: an end is confirmed when the pool has shown it, and
- * missing when a whole batch has passed without.
+ * `success: true` does not prove that the trainer has the reward, and the client uuids in the pool are written at any
+ * success: only `completed_tasks_details` comes from the trainer. An end is confirmed when that has shown it, and missing
+ * when the trainer has closed its batch without it. Where that was not seen, such as in a batch shorter than the time
+ * between two looks, nothing is concluded: the end is unseen.
  */
-import { clientUuid } from "../client-uuid.ts";
 import { describeError } from "../errors.ts";
 import type { PoolInformation } from "../protocol.ts";
+import { type BatchSeen, closedWithout, shortName } from "../rollout/batch-seen.ts";
 import { transition } from "../rollout/persist.ts";
-import type { RolloutItem } from "../rollout/rollout-item.ts";
-import { confirmed, lastAttempt } from "../rollout/transitions.ts";
+import type { PastAttempt, RolloutItem } from "../rollout/rollout-item.ts";
+import { confirmed, lastAttempt, unseen } from "../rollout/transitions.ts";
 import type { SweepPorts } from "./sweep.ts";
 
 /** How many ended rollouts one sweep looks at: more than a batch has. */
@@ -16,6 +18,10 @@ const AT_ONCE = 20;
 /** After so long the engine has been restarted or stopped, and the pool will not show it any more. */
 const LOST_AFTER_MS = 24 * 3_600_000;
 
+type Verdict = "confirmed" | "missing" | "unseen" | undefined;
+type Remembered = (fleet: string, step: number) => Promise<BatchSeen | undefined>;
+
+/** Resolves to how many ends are confirmed now. */
 export async function confirm(
   ports: SweepPorts,
   engineName: string,
@@ -25,17 +31,15 @@ export async function confirm(
   const waiting = (await ports.index.unconfirmed(engineName, MOST)).filter(({ fleet }) =>
     ports.fleets.has(fleet),
   );
-  if (waiting.length === 0) return 0;
-  const shown = shownEnds(pool);
+  const shown = new Set(Object.values(pool.completed_tasks_details).flat());
+  const remembered = once(ports);
   let count = 0;
   for (let start = 0; start < waiting.length && ports.clock.now() < until; start += AT_ONCE) {
     const outcomes = waiting.slice(start, start + AT_ONCE).map(async ({ fleet, key }) => {
       const item = await ports.rollouts.read(fleet, key);
-      const fleetId = ports.fleets.get(fleet)?.limits.fleetId ?? fleet;
-      const at = item && confirmation(item, fleetId, shown, pool, ports.clock.now());
-      if (!item || at === undefined) return 0;
-      await transition(ports, item, confirmed(item, at));
-      return at === null ? 0 : 1;
+      const verdict = item && (await verdictOn(item, { shown, pool, remembered, now: ports.clock.now() }));
+      if (item && verdict) await transition(ports, item, concluded(item, verdict, ports.clock.now()));
+      return verdict === "confirmed" ? 1 : 0;
     });
     for (const outcome of await Promise.allSettled(outcomes)) {
       if (outcome.status === "fulfilled") count += outcome.value;
@@ -45,26 +49,55 @@ export async function confirm(
   return count;
 }
 
-/** Client uuids and episodes of the ends that the pool shows. */
-function shownEnds(pool: PoolInformation): { clients: Set<string>; episodes: Set<string> } {
-  return {
-    clients: new Set(Object.values(pool.completed_tasks_client_uuids).flat()),
-    episodes: new Set(Object.values(pool.completed_tasks_details).flat()),
+/** Each batch is read once a sweep. */
+function once({ batches }: SweepPorts): Remembered {
+  const read = new Map<string, Promise<BatchSeen | undefined>>();
+  return (fleet, step) => {
+    const name = `${step} ${fleet}`;
+    const known = read.get(name) ?? batches.read(fleet, step);
+    read.set(name, known);
+    return known;
   };
 }
 
-/** When it was shown, null for never, undefined while it may still be. */
-function confirmation(
-  item: RolloutItem,
-  fleetId: string,
-  shown: ReturnType<typeof shownEnds>,
-  pool: PoolInformation,
-  now: number,
-): number | null | undefined {
+function concluded(item: RolloutItem, verdict: "confirmed" | "missing" | "unseen", now: number) {
+  if (verdict === "unseen") return unseen(item, now);
+  return confirmed(item, verdict === "confirmed" ? now : null);
+}
+
+interface Look {
+  readonly shown: ReadonlySet<string>;
+  readonly pool: PoolInformation;
+  readonly remembered: Remembered;
+  readonly now: number;
+}
+
+/** Undefined while the pool may still show it. */
+async function verdictOn(item: RolloutItem, { shown, pool, remembered, now }: Look): Promise<Verdict> {
   const last = lastAttempt(item);
-  if (item.state !== "ended" || item.confirmed_at !== undefined || !last) return undefined;
-  if (shown.clients.has(clientUuid(fleetId, last.id)) || shown.episodes.has(last.episode)) return now;
-  const wholeBatchPassed =
-    typeof pool.global_step === "number" && last.step !== null && pool.global_step >= last.step + 2;
-  return wholeBatchPassed || now - last.at > LOST_AFTER_MS ? null : undefined;
+  if (item.state !== "ended" || item.confirmed_at !== undefined || item.unseen_at !== undefined || !last)
+    return undefined;
+  // The engine took the end from this attempt and dropped the episode then: no other can have ended it.
+  if (shown.has(last.episode)) return "confirmed";
+  const isLate = now - last.at > LOST_AFTER_MS;
+  const { step } = last;
+  const current = pool.global_step;
+  if (step === null || typeof current !== "number") return isLate ? "unseen" : undefined;
+  if (current === step && !isLate) return undefined;
+  const told = toldBy(last, await remembered(item.fleet, step), await remembered(item.fleet, step + 1));
+  if (told !== undefined) return told;
+  // The first report of the next batch may still be awaited, and with it the last look at this one.
+  return isLate || current !== step + 1 ? "unseen" : undefined;
+}
+
+function toldBy(
+  { id, episode }: PastAttempt,
+  own: BatchSeen | undefined,
+  next: BatchSeen | undefined,
+): Verdict {
+  const name = shortName(episode);
+  const has = (batch: BatchSeen | undefined) =>
+    batch?.final?.includes(name) || batch?.looks.some(({ completed }) => completed.includes(name));
+  if (has(own) || has(next)) return "confirmed";
+  return own && closedWithout(own, shortName(id), name) ? "missing" : undefined;
 }

@@ -8,11 +8,13 @@ import type { Engine } from "../engine.ts";
 import { describeError } from "../errors.ts";
 import type { Gate, InvocationStore, Log, Meter, Queue, RolloutStore, SettleLimits } from "../ports.ts";
 import type { PoolInformation } from "../protocol.ts";
+import type { BatchStore } from "../rollout/batch-seen.ts";
 import { type AbortStore, giveBack, isHeld } from "../rollout/give-back.ts";
 import { isOpen, type RolloutItem } from "../rollout/rollout-item.ts";
 import { settleLeftover } from "../rollout/settle.ts";
 import { isAlive } from "../rollout/signs-of-life.ts";
 import { confirm } from "./confirm.ts";
+import { noteBatch } from "./note-batch.ts";
 import { withSharedPool } from "./shared-pool.ts";
 
 export interface OpenRollout {
@@ -25,7 +27,7 @@ export interface OpenIndex {
   openRollouts(engine: string): Promise<OpenRollout[]>;
   /** Ended train rollouts that the pool has not shown yet, oldest first. */
   unconfirmed(engine: string, limit: number): Promise<{ fleet: string; key: string }[]>;
-  /** How many ended train rollouts the pool never showed. */
+  /** How many ended train rollouts are not in what the trainer had when it closed their batch. */
   countMissing(engine: string): Promise<number>;
 }
 
@@ -43,6 +45,7 @@ export interface SweepPorts {
   readonly engine: Engine;
   readonly rollouts: RolloutStore;
   readonly aborts: AbortStore;
+  readonly batches: BatchStore;
   readonly invocations: InvocationStore;
   readonly index: OpenIndex;
   readonly fleets: ReadonlyMap<string, SweptFleet>;
@@ -70,6 +73,9 @@ const SETTLED_AT_ONCE = 100;
  * sweep begins elsewhere.
  */
 export async function sweep(ports: SweepPorts, engineName: string, until: number): Promise<Swept> {
+  const sharing = { ...ports, engine: withSharedPool(ports.engine, ports.clock) };
+  // First of all: the pool may forget its batch at any moment.
+  await noteBatches(sharing, engineName);
   const open = (await ports.index.openRollouts(engineName)).filter(({ fleet }) => ports.fleets.has(fleet));
   const invocations = [...new Set(open.map(({ invocation }) => invocation))];
   const dead = new Set(
@@ -78,7 +84,6 @@ export async function sweep(ports: SweepPorts, engineName: string, until: number
     ).flat(),
   );
   const leftovers = open.filter(({ invocation }) => dead.has(invocation));
-  const sharing = { ...ports, engine: withSharedPool(ports.engine, ports.clock) };
   const seen = new Set<string>();
   const overdue = await settleLeftovers(sharing, rotated(leftovers, ports.random), until, seen);
   const unsettled = [...overdue.values()].reduce((sum, count) => sum + count, 0);
@@ -86,6 +91,16 @@ export async function sweep(ports: SweepPorts, engineName: string, until: number
   const orphans = pool ? await giveBackOrphans(ports, engineName, pool, { until, seen }) : 0;
   const confirmed = pool ? await confirm(ports, engineName, pool, until) : 0;
   return { settled: leftovers.length - unsettled, unsettled, overdue, orphans, confirmed };
+}
+
+/** Whatever goes wrong with it, the sweep goes on. */
+async function noteBatches(ports: SweepPorts, engine: string): Promise<void> {
+  const pool = await ports.engine.pool().catch(() => undefined);
+  if (pool === undefined) return;
+  for (const [fleet, { limits }] of ports.fleets)
+    await noteBatch(ports.batches, { engine, fleet, fleetId: limits.fleetId }, pool, ports.clock.now()).catch(
+      (error) => ports.log("warn", "batch could not be noted", { fleet, error: describeError(error, 300) }),
+    );
 }
 
 /** Those that are not settled, by fleet. `seen` takes the attempts that were looked at. */

@@ -7,8 +7,9 @@ import { EngineError } from "../errors.ts";
 import type { SettleLimits, SettlePorts } from "../ports.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
+import { recall } from "./batch-seen.ts";
 import { lookFor, POOL_LAG_MS, type Sight } from "./look.ts";
-import type { OpenRolloutItem } from "./rollout-item.ts";
+import type { Attempt, OpenRolloutItem } from "./rollout-item.ts";
 
 /** How the report came out; where nothing is decided yet, `goneSince` and `endSentAt` must be remembered for the next look. */
 export type Reported =
@@ -19,6 +20,8 @@ export type Reported =
 const LOOK_INTERVAL_MS = 5000;
 /** So often the engine may refuse an end in words that nobody knows before it is believed: they may be a proxy's. */
 const UNKNOWN_REFUSALS = 3;
+/** How long it takes until a sweep, which comes every 20 s, has noted what a batch had in the end. */
+const BATCH_LAG_MS = 25_000;
 /** An end that is still ours after so many looks never arrived: the engine takes one end at most, so send it again. */
 const LOOKS_BEFORE_RESEND = 2;
 /** An end that was left without an answer for so long has most likely arrived, and the engine is at it. */
@@ -33,6 +36,8 @@ interface Reporting {
   readonly item: OpenRolloutItem;
   /** Unix ms until when this process may go on. */
   readonly until: number;
+  /** Whether another process left it. */
+  readonly resumed: boolean;
   /** Whether an end may have reached the engine already. */
   maybeSent: boolean;
   goneSince: number | undefined;
@@ -53,6 +58,7 @@ export async function report(
   const state: Reporting = {
     item,
     until: options.until,
+    resumed: options.resumed,
     maybeSent: options.resumed,
     goneSince: item.attempt.gone_since,
     endSentAt: item.attempt.end_sent_at,
@@ -152,11 +158,9 @@ async function lookUntilClear(
   }
 }
 
-function verdictOf(
-  sight: Sight | "vanished" | "unreadable",
-  state: Reporting,
-  now: number,
-): Reported | undefined {
+type Seen = Sight | "vanished" | "unreadable" | "undelivered";
+
+function verdictOf(sight: Seen, state: Reporting, now: number): Reported | undefined {
   const notOurs = sight === "lost" || sight === "gone" || sight === "past" || sight === "vanished";
   // An eval end puts the episode up for claiming again and shows nowhere: no longer ours is all there is to see.
   if (notOurs && state.item.episode_type === "eval" && state.maybeSent)
@@ -166,18 +170,21 @@ function verdictOf(
     return { decided: true, reason: "episode-lost", detail: "the engine shows no end of this episode" };
   if (sight === "vanished")
     return { decided: true, reason: "unknown", detail: "the engine shows neither the episode nor its end" };
+  if (sight === "undelivered")
+    return {
+      decided: true,
+      reason: "engine-left-rolling",
+      detail: "the trainer closed its batch without this end",
+    };
   if (sight !== "past") return undefined;
   if (!state.maybeSent) return { decided: true, reason: "engine-left-rolling" };
-  // The pool may still be about to show the end.
-  if (now - (state.goneSince ?? now) < POOL_LAG_MS) return undefined;
+  // The pool may still be about to show the end; and where the attempt lives, the next sweep to note the batch's end.
+  const lag = state.resumed ? POOL_LAG_MS : BATCH_LAG_MS;
+  if (now - (state.goneSince ?? now) < lag) return undefined;
   return { decided: true, reason: "unknown", detail: "the engine has left the batch and shows no end" };
 }
 
-async function look(
-  ports: SettlePorts,
-  limits: SettleLimits,
-  state: Reporting,
-): Promise<Sight | "vanished" | "unreadable"> {
+async function look(ports: SettlePorts, limits: SettleLimits, state: Reporting): Promise<Seen> {
   const { item } = state;
   const names = { clientUuid: clientUuid(limits.fleetId, item.attempt.id), taskId: item.task_id };
   try {
@@ -189,12 +196,22 @@ async function look(
     if (sight === "gone" || sight === "past") state.goneSince ??= now;
     else if (sight === "ours") state.goneSince = undefined;
     const vanished = sight === "lost" && state.maybeSent && (await hasVanished(ports, attempt.episode, pool));
-    return vanished ? "vanished" : sight;
+    const seen = vanished ? "vanished" : sight;
+    if (!state.maybeSent || item.episode_type === "eval" || (seen !== "past" && !vanished)) return seen;
+    const memory = await remembered(ports, limits, attempt);
+    return memory === "untold" ? seen : memory;
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     state.toldMs = error.retryAfterMs ?? 0;
     return "unreadable";
   }
+}
+
+/** What the lifecycle function saw of the batch before the engine forgot it. */
+async function remembered({ batches }: SettlePorts, { fleet }: SettleLimits, attempt: Attempt) {
+  const { global_step: step } = attempt;
+  if (step === null) return "untold";
+  return recall(attempt, await Promise.all([batches.read(fleet, step), batches.read(fleet, step + 1)]));
 }
 
 /**

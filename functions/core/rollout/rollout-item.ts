@@ -86,8 +86,10 @@ export const rolloutItemSchema = z.object({
   history: z.array(pastAttemptSchema),
   created_at: z.number(),
   changed_at: z.number(),
-  /** When the engine's pool showed the ended episode; `null` when it never did. */
+  /** When the trainer's list showed the ended episode; `null` where its batch was closed without it. */
   confirmed_at: z.number().nullable().optional(),
+  /** When its batch had passed without anybody having seen whether the trainer has it. */
+  unseen_at: z.number().optional(),
   /** Whether the dead letter has been sent. */
   letter: z.enum(["owed", "sent"]).optional(),
   /** Unique to each write, so that a writer whose answer was lost knows its own write again. */

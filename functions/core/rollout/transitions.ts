@@ -151,9 +151,14 @@ export function letterSent(item: RolloutItem, now: number): NextItem {
   return { ...item, letter: "sent", changed_at: now };
 }
 
-/** ended → ended, and the pool has shown it (or, with null, never did). */
+/** ended → ended, and the trainer has it (or, with null, has closed its batch without). */
 export function confirmed(item: RolloutItem, at: number | null): NextItem {
   return { ...item, confirmed_at: at };
+}
+
+/** ended → ended, and nobody has seen whether the trainer has it. */
+export function unseen(item: RolloutItem, at: number): NextItem {
+  return { ...item, unseen_at: at };
 }
 
 /** The last way an attempt of this rollout ended. */

@@ -6,6 +6,7 @@ import { createQueue } from "../../../functions/adapters/queue/client.ts";
 import { readDepth } from "../../../functions/adapters/queue/depth.ts";
 import { createAbortStore } from "../../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../../functions/adapters/table/admission.ts";
+import { createBatchStore } from "../../../functions/adapters/table/batches.ts";
 import { createInvocationStore } from "../../../functions/adapters/table/invocations.ts";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
 import type { Agent } from "../../../functions/core/agent.ts";
@@ -85,6 +86,7 @@ export async function startFleet() {
     engine: createEngine({ url: standIn.url, clock, dispatcher }),
     rollouts,
     aborts: createAbortStore(table),
+    batches: createBatchStore(table),
     invocations,
     admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
     queue,

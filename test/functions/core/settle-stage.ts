@@ -1,6 +1,7 @@
 /** An open rollout in a real table, and an engine that answers as scripted: what settling needs. */
 import { afterAll, beforeAll, vi } from "vitest";
 import { createAbortStore } from "../../../functions/adapters/table/aborts.ts";
+import { createBatchStore } from "../../../functions/adapters/table/batches.ts";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
 import type { RolloutStore, SettlePorts } from "../../../functions/core/ports.ts";
 import type { Reason } from "../../../functions/core/reasons.ts";
@@ -43,6 +44,7 @@ export function settleStage() {
     const abortTable = `aborts-${serial}`;
     await createTables(tables, [{ ...stateTable, name: abortTable }]);
     const aborts = createAbortStore({ client: tables.client, table: abortTable });
+    const batches = createBatchStore({ client: tables.client, table: abortTable });
     const item = anOpenItem({ key: `message/${serial}`, ...facts.item }, attempt);
     await table.move(undefined, item);
     const noted: Reason[] = [];
@@ -66,6 +68,7 @@ export function settleStage() {
       log,
       rollouts: table,
       aborts,
+      batches,
       gate,
       meter,
     };
@@ -74,6 +77,6 @@ export function settleStage() {
       if (!found) throw new Error("expected the rollout in the table");
       return found;
     };
-    return { ...played, item, ports, noted, stands, rollouts: table };
+    return { ...played, item, ports, batches, noted, stands, rollouts: table };
   };
 }

@@ -5,6 +5,7 @@ import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAbortStore } from "../../../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../../../functions/adapters/table/admission.ts";
+import { createBatchStore } from "../../../../functions/adapters/table/batches.ts";
 import { type Key, toAttributes } from "../../../../functions/adapters/table/client.ts";
 import { createEngineStateStore, setDesired } from "../../../../functions/adapters/table/engine-state.ts";
 import { createGateStore } from "../../../../functions/adapters/table/gate.ts";
@@ -72,7 +73,7 @@ describe("the frozen items", () => {
   });
 
   test("cover every item of the table, and every state of a rollout", () => {
-    const shape = (sk: string) => sk.replace(/^(SNAPSHOT|USAGE|ABORT)#[^T].*/, "$1#");
+    const shape = (sk: string) => sk.replace(/^(SNAPSHOT|USAGE|ABORT|BATCH)#[^T].*/, "$1#");
     const inPage = tableAfter("## Items").map(([, , sk = ""]) => shape(sk.replaceAll("`", "")));
     expect(new Set([...items, ...added].map(({ sk }) => shape(sk)))).toEqual(new Set(inPage));
     expect(new Set(rollouts.map(({ state }) => state))).toEqual(new Set(rolloutStates));
@@ -159,6 +160,16 @@ describe("items of fleets", () => {
     const store = createAbortStore(options());
     expect(await store.take("main", attempt, sentAt + 2, sentAt)).toBe(false);
     expect(await store.take("main", attempt, sentAt + 2, sentAt + 1)).toBe(true);
+  });
+
+  test("what was seen of a batch, which moves on", async () => {
+    const item = added.find(({ sk }) => sk.startsWith("BATCH#"));
+    const store = createBatchStore(options());
+    const read = await store.read("main", Number(item?.["step"]));
+    expect(read).toEqual(item && bare(item, "v"));
+    if (!read) throw new Error("expected a batch");
+    expect(await store.write("main", read, { ...read, version: read.version + 1 })).toBe(true);
+    expect(await store.write("main", read, { ...read, version: read.version + 1 })).toBe(false);
   });
 
   test.each(["2026-05-04", "TOTAL"])("the usage of %s, which is added to", async (period) => {

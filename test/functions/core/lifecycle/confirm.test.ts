@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { confirm } from "../../../../functions/core/lifecycle/confirm.ts";
+import { noteBatch } from "../../../../functions/core/lifecycle/note-batch.ts";
+import type { PoolInformation } from "../../../../functions/core/protocol.ts";
 import type { RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
 import { aPool, NOW } from "../items.ts";
 import { type World, worlds } from "./engine-and-table.ts";
@@ -15,23 +17,39 @@ const ended = (world: World, facts: Partial<RolloutItem> = {}, step: number | nu
     ],
     ...facts,
   });
+/** What a sweep keeps of a look at the pool. */
+const look = async (world: World, pool: PoolInformation) =>
+  await noteBatch(
+    world.ports.batches,
+    { engine: world.name, fleet: world.name, fleetId: world.name },
+    pool,
+    world.clock.now(),
+  );
 const confirmedAt = async (world: World) => (await world.stands("ended")).confirmed_at;
 
 describe("an end is confirmed", () => {
-  test("by the client uuid of its attempt", async () => {
+  test("by its episode in the trainer's own list", async () => {
     const world = await open();
     await ended(world);
-    const pool = aPool({ completed_tasks_client_uuids: { other: [`${world.name}/invocation-1.1`] } });
+    const pool = aPool({ completed_tasks_details: { "task-1": ["episode-0", "episode-1"] } });
     expect(await confirm(world.ports, world.name, pool)).toBe(1);
     expect(await confirmedAt(world)).toBe(NOW);
     expect(await world.store.unconfirmed(world.name, 10)).toEqual([]);
   });
 
-  test("by its episode, where the pool has no client uuids", async () => {
+  test("not by the client uuid of its attempt: the server writes that at any end, delivered or not", async () => {
     const world = await open();
     await ended(world);
-    const pool = aPool({ completed_tasks_details: { "task-1": ["episode-0", "episode-1"] } });
-    expect(await confirm(world.ports, world.name, pool)).toBe(1);
+    const pool = aPool({ completed_tasks_client_uuids: { "task-1": [`${world.name}/invocation-1.1`] } });
+    expect(await confirm(world.ports, world.name, pool)).toBe(0);
+    expect(await confirmedAt(world)).toBeUndefined();
+  });
+
+  test("by what was seen of its batch, although the engine has gone on", async () => {
+    const world = await open();
+    await ended(world);
+    await look(world, aPool({ completed_tasks_details: { "task-1": ["episode-1"] } }));
+    expect(await confirm(world.ports, world.name, aPool({ global_step: 4 }))).toBe(1);
     expect(await confirmedAt(world)).toBe(NOW);
   });
 
@@ -55,37 +73,59 @@ describe("an end is confirmed", () => {
 });
 
 describe("an end is missing", () => {
+  /** The attempt is seen at work, beside an end that counts; then the trainer closes the batch with that one alone. */
+  const closed = async (world: World, episodes: string[]) => {
+    const details = { completed_tasks_details: { "task-0": ["episode-0"] } };
+    const held = { "episode-1": { client_uuid: `${world.name}/invocation-1.1` } };
+    await look(world, aPool({ ...details, running_episode_details: held }));
+    const engine_status = "ENGINE.WEIGHT_SYNCING";
+    await look(world, aPool({ engine_status, completed_tasks_details: { "task-0": episodes } }));
+  };
+
+  test("once the trainer has closed its batch without it, and for good", async () => {
+    const world = await open();
+    await ended(world);
+    await closed(world, ["episode-0"]);
+    expect(await confirm(world.ports, world.name, aPool({ global_step: 2 }))).toBe(0);
+    expect([await confirmedAt(world), await world.store.countMissing(world.name)]).toEqual([null, 1]);
+    const late = aPool({ completed_tasks_details: { "task-1": ["episode-1"] } });
+    expect(await confirm(world.ports, world.name, late)).toBe(0);
+    expect(await confirmedAt(world)).toBeNull();
+  });
+
+  test("not where the engine came to the step again without its state: another batch says nothing", async () => {
+    const world = await open();
+    await ended(world);
+    await closed(world, ["episode-9"]);
+    await confirm(world.ports, world.name, aPool({ global_step: 3 }));
+    expect([await confirmedAt(world), await world.store.countMissing(world.name)]).toEqual([undefined, 0]);
+    expect(await world.stands("ended")).toMatchObject({ unseen_at: NOW });
+  });
+});
+
+describe("an end is unseen, which is not missing,", () => {
   test.each([
-    [2, undefined, 0],
-    [3, null, 1],
-  ])(
-    "once a whole batch has passed without it: at step %i of an end in step 1",
-    async (step, at, missing) => {
-      const world = await open();
-      await ended(world);
-      expect(await confirm(world.ports, world.name, aPool({ global_step: step }))).toBe(0);
-      expect([await confirmedAt(world), await world.store.countMissing(world.name)]).toEqual([at, missing]);
-    },
-  );
+    [1, undefined],
+    [2, undefined],
+    [3, NOW],
+  ])("once its batch has passed between two looks: at step %i of an end in step 1", async (step, at) => {
+    const world = await open();
+    await ended(world);
+    expect(await confirm(world.ports, world.name, aPool({ global_step: step }))).toBe(0);
+    expect([await confirmedAt(world), await world.store.countMissing(world.name)]).toEqual([undefined, 0]);
+    expect((await world.stands("ended")).unseen_at).toBe(at);
+    expect(await world.store.unconfirmed(world.name, 10)).toHaveLength(at === undefined ? 1 : 0);
+  });
 
   test.each([
-    [24 * 3_600_000, undefined],
-    [24 * 3_600_000 + 1, null],
-  ])("after a day, where the step is not known: %i ms later", async (ms, at) => {
+    [24 * 3_600_000, false],
+    [24 * 3_600_000 + 1, true],
+  ])("after a day, where the step is not known: %i ms later", async (ms, isUnseen) => {
     const world = await open();
     await ended(world, {}, null);
     await world.clock.sleep(ms);
     await confirm(world.ports, world.name, aPool({ global_step: null }));
-    expect(await confirmedAt(world)).toBe(at);
-  });
-
-  test("for good: a later pool changes nothing", async () => {
-    const world = await open();
-    await ended(world);
-    await confirm(world.ports, world.name, aPool({ global_step: 3 }));
-    const pool = aPool({ completed_tasks_details: { "task-1": ["episode-1"] } });
-    expect(await confirm(world.ports, world.name, pool)).toBe(0);
-    expect(await confirmedAt(world)).toBeNull();
+    expect((await world.stands("ended")).unseen_at !== undefined).toBe(isUnseen);
   });
 });
 

@@ -1,6 +1,7 @@
 /** What the lifecycle function works on: a real table, and an engine whose pool shows what a test says. */
 import { afterAll, beforeAll, vi } from "vitest";
 import { createAbortStore } from "../../../../functions/adapters/table/aborts.ts";
+import { createBatchStore } from "../../../../functions/adapters/table/batches.ts";
 import { createGateStore } from "../../../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../../../functions/adapters/table/invocations.ts";
 import { createLifecycleStore } from "../../../../functions/adapters/table/lifecycle.ts";
@@ -68,6 +69,7 @@ async function openWorld(table: { client: TableServer["client"]; table: string }
     engine,
     rollouts,
     aborts: createAbortStore(table),
+    batches: createBatchStore(table),
     invocations: createInvocationStore(table),
     index: store,
     fleets: new Map([[name, fleet]]),

@@ -16,7 +16,8 @@ const stored = (facts: Partial<RolloutItem> = {}) =>
 
 /** Reporting needs the clock, the log and the engine; the rest of the ports is not touched. */
 function portsWith(clock: FakeClock, engine: Engine): SettlePorts {
-  return { clock, engine, log: vi.fn() } as unknown as SettlePorts;
+  const batches = { read: async () => undefined };
+  return { clock, engine, batches, log: vi.fn() } as unknown as SettlePorts;
 }
 async function run(
   script: Script,
@@ -136,7 +137,7 @@ describe("an end whose answer was lost", () => {
   test.each([
     ["other", "episode-lost", 0],
     ["nowhere", "unknown", 15],
-    ["past", "unknown", 15],
+    ["past", "unknown", 25],
   ] as const)("where the pool shows the episode as %s, is %s after %d s", async (shown, reason, seconds) => {
     const { reported, clock, ends } = await run({ ends: ["cut"], pool: [shown] });
     expect(reported).toMatchObject({ decided: true, reason });

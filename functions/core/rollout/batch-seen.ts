@@ -1,0 +1,171 @@
+/**
+ * What the lifecycle function has seen of a batch of the engine: kept, since the pool forgets it when the next batch
+ * begins, and an end may have to be judged after that. `docs/decisions/undelivered-ends.md` says what proves what.
+ */
+import * as z from "zod";
+import { isClientOf, parseClientUuid } from "../client-uuid.ts";
+import type { PoolInformation } from "../protocol.ts";
+import { isRolling } from "./look.ts";
+import type { Attempt } from "./rollout-item.ts";
+
+const names = z.array(z.string()).default([]);
+
+/** Names are shortened, see `shortName`. Each look holds only what none before it has shown. */
+const lookSchema = z.object({
+  /** Unix ms. */
+  at: z.number(),
+  /** Attempts of the fleet that hold an episode. */
+  held: names,
+  /** The episodes that they hold. */
+  running: names,
+  /** Attempts of the fleet whose end the engine has answered with success, delivered or not. */
+  ended: names,
+  /** Episodes that the trainer has. */
+  completed: names,
+});
+type Look = z.infer<typeof lookSchema>;
+
+export const batchSeenSchema = z.object({
+  engine: z.string(),
+  step: z.number(),
+  /** Unique to each write, in order. */
+  version: z.number(),
+  looks: z.array(lookSchema),
+  /** All episodes that the trainer had when its batch was closed; absent while that has not been seen. */
+  final: z.array(z.string()).optional(),
+  /** Unix ms of the last write. */
+  changed_at: z.number(),
+});
+export type BatchSeen = z.infer<typeof batchSeenSchema>;
+
+export interface BatchStore {
+  read(fleet: string, step: number): Promise<BatchSeen | undefined>;
+  /** False where somebody else has written since `left` was read. */
+  write(fleet: string, left: BatchSeen | undefined, next: BatchSeen): Promise<boolean>;
+}
+
+/** An item of 400 KB holds about twice as many. What comes after is not kept, and then nothing counts as final. */
+const MOST_NAMES = 12_000;
+
+/**
+ * Enough of a UUID to tell it from those of one batch, of which an item holds thousands: 48 bits. Other names are kept
+ * whole.
+ */
+export function shortName(name: string): string {
+  return name.replace(/^([0-9a-f]{8}-[0-9a-f]{4})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/, "$1");
+}
+
+/** A look at the pool, as far as it concerns one fleet. */
+export interface PoolLook {
+  readonly pool: PoolInformation;
+  readonly fleetId: string;
+  /** Unix ms. */
+  readonly at: number;
+}
+
+/** Whether the details that the pool shows while it rolls are still those of the batch before. */
+export function isStillThatOf(before: BatchSeen | undefined, { pool }: PoolLook): boolean {
+  const known = new Set(before?.looks.flatMap(({ running, completed }) => [...running, ...completed]));
+  return completedIn(pool).some((episode) => known.has(episode));
+}
+
+/** What is known after a look at a batch that the engine is in; the same object where the look showed nothing new. */
+export function afterLook(seen: BatchSeen, look: PoolLook, details: boolean): BatchSeen {
+  const { pool, at } = look;
+  // The same step again after its end: another training, of which nothing is known yet.
+  const known = isRolling(pool.engine_status) && seen.final ? { ...seen, looks: [], final: undefined } : seen;
+  const added = newIn(known.looks, { at, ...attemptsIn(look), completed: details ? completedIn(pool) : [] });
+  const isNew = namesIn(added) > 0;
+  const fits = known.looks.reduce((sum, one) => sum + namesIn(one), namesIn(added)) <= MOST_NAMES;
+  const looks = isNew && fits ? [...known.looks, added] : known.looks;
+  const closes = isClosing(pool) && fits && known.final === undefined;
+  if (looks === seen.looks && !closes) return seen;
+  return changed({ ...known, looks }, at, closes ? completedIn(pool) : known.final);
+}
+
+/** The next batch has begun, and the pool still shows what this one had in the end. */
+export function afterClose(seen: BatchSeen, { pool, at }: PoolLook): BatchSeen {
+  return seen.final === undefined ? changed(seen, at, completedIn(pool)) : seen;
+}
+
+function changed(seen: BatchSeen, at: number, final: string[] | undefined): BatchSeen {
+  const { final: _, ...rest } = seen;
+  return { ...rest, version: seen.version + 1, changed_at: at, ...(final ? { final } : {}) };
+}
+
+/** The trainer reports once more when all of its threads are done, and only then leaves the rolling states. */
+function isClosing({ engine_status: status }: PoolInformation): boolean {
+  return status === "ENGINE.WEIGHT_SYNCING" || status === "ENGINE.WEIGHT_EXPORTING";
+}
+
+function completedIn(pool: PoolInformation): string[] {
+  return Object.values(pool.completed_tasks_details).flat().map(shortName);
+}
+
+function attemptsIn({ pool, fleetId }: PoolLook): Pick<Look, "held" | "running" | "ended"> {
+  const mine = Object.entries(
+    isRolling(pool.engine_status) ? (pool.running_episode_details ?? {}) : {},
+  ).filter(([, { client_uuid }]) => isClientOf(fleetId, client_uuid));
+  const ended = Object.values(pool.completed_tasks_client_uuids).flat();
+  return {
+    held: mine.map(([, { client_uuid }]) => attemptName(client_uuid)),
+    running: mine.map(([episode]) => shortName(episode)),
+    ended: ended.filter((uuid) => isClientOf(fleetId, uuid)).map(attemptName),
+  };
+}
+
+function attemptName(clientUuid: string): string {
+  return shortName(parseClientUuid(clientUuid)?.attempt ?? clientUuid);
+}
+
+const kinds = ["held", "running", "ended", "completed"] as const;
+
+function newIn(looks: readonly Look[], look: Look): Look {
+  const fresh = kinds.map((kind) => {
+    const known = new Set(looks.flatMap((earlier) => earlier[kind]));
+    return [kind, [...new Set(look[kind])].filter((name) => !known.has(name))] as const;
+  });
+  return lookSchema.parse({ at: look.at, ...Object.fromEntries(fresh) });
+}
+
+function namesIn(look: Look): number {
+  return kinds.reduce((sum, kind) => sum + look[kind].length, 0);
+}
+
+/**
+ * `ended` the engine took this attempt's end; `undelivered` the trainer closed the batch without it, for certain;
+ * `untold` neither can be told.
+ */
+export type Memory = "ended" | "undelivered" | "untold";
+
+/** What is remembered of an attempt, from the batch of its claim and from the next (whose pool may show the old one). */
+export function recall(attempt: Attempt, batches: readonly (BatchSeen | undefined)[]): Memory {
+  const seen = batches.filter((batch) => batch !== undefined);
+  const looks = seen.flatMap((batch) => batch.looks);
+  const name = shortName(attempt.id);
+  if (looks.some(({ ended }) => ended.includes(name))) return "ended";
+  const episode = shortName(attempt.episode);
+  const showing = looks.filter(({ completed }) => completed.includes(episode)).map(({ at }) => at);
+  const final = seen.flatMap((batch) => (batch.final?.includes(episode) ? [batch.changed_at] : []));
+  const first = Math.min(...showing, ...final);
+  if (Number.isFinite(first)) {
+    // Later than that the engine could have discarded it and given it to somebody else under the same uuid.
+    const idle = first - (attempt.last_call_at ?? attempt.claimed_at);
+    return idle < attempt.discard_timeout * 1000 ? "ended" : "untold";
+  }
+  const [own] = batches;
+  return own !== undefined && closedWithout(own, name, episode) ? "undelivered" : "untold";
+}
+
+/**
+ * Whether the batch in which the attempt was seen was closed without its episode. An engine that restarts without its
+ * state may come to the same step again: an episode that was known before or with the attempt, and is among the last
+ * ones, shows that it is the same batch.
+ */
+export function closedWithout(batch: BatchSeen, attempt: string, episode: string): boolean {
+  const { final, looks } = batch;
+  if (final === undefined || final.includes(episode)) return false;
+  const until = looks.findIndex(({ held }) => held.includes(attempt));
+  const before = looks.slice(0, until + 1).flatMap(({ running, completed }) => [...running, ...completed]);
+  return before.some((known) => final.includes(known));
+}
