@@ -22,11 +22,23 @@ interface Reading {
   doneAt: number;
 }
 
-/** The engine with shared readings. One that is under way is waited for, and its failure is everybody's. */
-export function withSharedPool(engine: Engine, clock: Clock): Engine {
+/**
+ * The engine with shared readings. One that is under way is waited for, and its failure is everybody's. `onRead` is shown
+ * each reading before anybody else; it must not fail.
+ */
+export function withSharedPool(
+  engine: Engine,
+  clock: Clock,
+  onRead: (pool: PoolInformation) => Promise<void> = async () => undefined,
+): Engine {
+  const read = async () => {
+    const pool = await engine.pool();
+    await onRead(pool);
+    return pool;
+  };
   let last: Reading | undefined;
   const begin = (): Reading => {
-    const reading: Reading = { beganAt: clock.now(), answer: engine.pool(), state: "pending", doneAt: 0 };
+    const reading: Reading = { beganAt: clock.now(), answer: read(), state: "pending", doneAt: 0 };
     const done = (state: "read" | "failed") => () => {
       reading.state = state;
       reading.doneAt = clock.now();

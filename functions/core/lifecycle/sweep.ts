@@ -73,9 +73,10 @@ const SETTLED_AT_ONCE = 100;
  * sweep begins elsewhere.
  */
 export async function sweep(ports: SweepPorts, engineName: string, until: number): Promise<Swept> {
-  const sharing = { ...ports, engine: withSharedPool(ports.engine, ports.clock) };
+  const note = (pool: PoolInformation) => noteBatches(ports, engineName, pool);
+  const sharing = { ...ports, engine: withSharedPool(ports.engine, ports.clock, note) };
   // First of all: the pool may forget its batch at any moment.
-  await noteBatches(sharing, engineName);
+  await sharing.engine.pool().catch(() => undefined);
   const open = (await ports.index.openRollouts(engineName)).filter(({ fleet }) => ports.fleets.has(fleet));
   const invocations = [...new Set(open.map(({ invocation }) => invocation))];
   const dead = new Set(
@@ -94,9 +95,7 @@ export async function sweep(ports: SweepPorts, engineName: string, until: number
 }
 
 /** Whatever goes wrong with it, the sweep goes on. */
-async function noteBatches(ports: SweepPorts, engine: string): Promise<void> {
-  const pool = await ports.engine.pool().catch(() => undefined);
-  if (pool === undefined) return;
+async function noteBatches(ports: SweepPorts, engine: string, pool: PoolInformation): Promise<void> {
   for (const [fleet, { limits }] of ports.fleets)
     await noteBatch(ports.batches, { engine, fleet, fleetId: limits.fleetId }, pool, ports.clock.now()).catch(
       (error) => ports.log("warn", "batch could not be noted", { fleet, error: describeError(error, 300) }),
