@@ -18,9 +18,14 @@ export function asksForAgreement(method: string): boolean {
   return /^rollout_until_(any_client|all_clients)_agree_sync_weight$/.test(method);
 }
 
-/** Whether none of the fleet's attempts is in the engine's list: the next end then brings one in. */
+/**
+ * Whether none of the fleet's attempts is in the engine's list: the next end then brings one in. Until a training's first
+ * report the pool names no method; a client too many does no harm then, and none at all could hold the sync up.
+ */
 export function lacksRepresentative(pool: PoolInformation, fleetId: string): boolean {
-  return asksForAgreement(pool.sample_collection_method) && clientsOf(pool, [fleetId]).length === 0;
+  const { sample_collection_method: method, swarm_client_instruction: instruction } = pool;
+  const mayAsk = method === "" ? instruction != null : asksForAgreement(method);
+  return mayAsk && clientsOf(pool, [fleetId]).length === 0;
 }
 
 /** The fleets' clients in the list that have not agreed yet. */
