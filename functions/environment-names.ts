@@ -29,6 +29,9 @@ export const rolloutVariables = {
   rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
   /** Absent: no grace, stragglers run to their deadline. */
   stragglerGraceSeconds: "SORTIE_STRAGGLER_GRACE_SECONDS",
+  /** Deliveries after which SQS makes a dead letter of a message, and how long it keeps one. */
+  maxReceiveCount: "SORTIE_MAX_RECEIVE_COUNT",
+  messageRetentionDays: "SORTIE_MESSAGE_RETENTION_DAYS",
   /** How often a living invocation says so in the table. */
   heartbeatSeconds: "SORTIE_HEARTBEAT_SECONDS",
   /** An agent that blocks the event loop for so long is ended; not a setting. */

@@ -62,6 +62,8 @@ const rolloutSchema = z.object({
   throttle: json.pipe(throttle).optional(),
   heartbeatSeconds: positive.default(HEARTBEAT_SECONDS),
   agentBlockSeconds: positive.default(AGENT_BLOCK_SECONDS),
+  maxReceiveCount: positive.default(1000),
+  messageRetentionDays: positive.default(14),
 });
 export type RolloutEnvironment = z.infer<typeof rolloutSchema>;
 

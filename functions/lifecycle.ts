@@ -11,6 +11,7 @@ import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createLifecycleStore } from "./adapters/table/lifecycle.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
+import { createWatchStore } from "./adapters/table/watch.ts";
 import { FleetGate } from "./core/gate.ts";
 import type { SweptFleet } from "./core/lifecycle/sweep.ts";
 import type { FleetQueue } from "./core/lifecycle/take-snapshot.ts";
@@ -33,6 +34,7 @@ const rollouts = createRolloutStore({ ...table, ttlDays: environment.rolloutTtlD
 const aborts = createAbortStore(table);
 const batches = createBatchStore(table);
 const invocations = createInvocationStore(table);
+const watch = createWatchStore(table);
 const gates = createGateStore(table);
 const usage = createUsageStore(table);
 
@@ -73,6 +75,8 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
         aborts,
         batches,
         invocations,
+        watch,
+        usage,
         index: store,
         fleets: sweptFleets(log),
       },
@@ -116,4 +120,8 @@ function sweptFleets(log: Log): ReadonlyMap<string, SweptFleet> {
 
 /** A fleet that was given up makes no dead letters: nobody receives its messages any more, which stay in its queue. */
 const NEVER_DEAD = Number.MAX_SAFE_INTEGER;
-const noQueue: SweptFleet["queue"] = { defer: async () => undefined, delete: async () => undefined };
+const noQueue: SweptFleet["queue"] = {
+  defer: async () => undefined,
+  show: async () => undefined,
+  delete: async () => undefined,
+};

@@ -16,12 +16,10 @@ import { createRolloutStore } from "./adapters/table/rollouts.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import type { Hosted } from "./agent-host.ts";
-import { describeError } from "./core/errors.ts";
 import { FleetGate } from "./core/gate.ts";
-import type { Log, Ports, QueueRecord } from "./core/ports.ts";
+import type { Ports, QueueRecord } from "./core/ports.ts";
 import { representedEngine } from "./core/representative.ts";
 import { runBatch } from "./core/rollout/batch.ts";
-import { dayOf } from "./core/spend/spend.ts";
 import { engineCredentials, engineDispatcher } from "./engine-credentials.ts";
 import { fleetLimits, readRolloutEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
@@ -35,7 +33,6 @@ const dispatcher = engineDispatcher(environment.engineUrl, credentials);
 const table = tableOptions(environment.table);
 
 const gates = createGateStore(table);
-const usage = createUsageStore(table);
 const agents = new AgentHosts({
   // In the bundle this is the entry itself.
   entry: fileURLToPath(import.meta.url),
@@ -60,6 +57,7 @@ const shared: Omit<Ports, "log" | "gate" | "engine"> = {
   invocations: createInvocationStore(table),
   admissions: createAdmissionStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   queue: createQueue({ client: createQueueClient(), ...environment }),
+  usage: createUsageStore(table),
   meter: createMeter(limits.fleet),
   agents,
 };
@@ -84,16 +82,15 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
   const batch = {
     id: context.awsRequestId,
     endsAt: clock.now() + context.getRemainingTimeInMillis(),
+    memoryMb: Number(context.memoryLimitInMB),
     nextSerial,
   };
-  const began = clock.now();
   const back = await runBatch(
     event.Records.map(queueRecord),
     batch,
     { ...shared, engine, log, gate },
     limits,
   );
-  await noteUsage(log, (clock.now() - began) / 1000, Number(context.memoryLimitInMB), event.Records.length);
   noteWaiting(event.Records.filter(({ messageId }) => back.includes(messageId)));
   return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
 }
@@ -102,14 +99,6 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
 function noteWaiting(deferred: readonly SQSRecord[]): void {
   const sent = deferred.map(({ attributes }) => Number(attributes.SentTimestamp));
   if (sent.length > 0) publishWaited(limits.fleet, Math.max(0, (clock.now() - Math.min(...sent)) / 1000));
-}
-
-/** An estimate of the bill, and no reason to fail. */
-async function noteUsage(log: Log, seconds: number, memoryMb: number, deliveries: number): Promise<void> {
-  const used = { gb_seconds: (seconds * memoryMb) / 1024, invocations: 1, deliveries };
-  await usage
-    .add(limits.fleet, dayOf(clock.now()), used)
-    .catch((error) => log("warn", "usage not noted", { error: describeError(error, 300) }));
 }
 
 function queueRecord(record: SQSRecord): QueueRecord {
@@ -121,6 +110,7 @@ function queueRecord(record: SQSRecord): QueueRecord {
     receipt: record.receiptHandle,
     body: record.body,
     receiveCount: Number(record.attributes.ApproximateReceiveCount),
+    sentAt: Number(record.attributes.SentTimestamp),
     attributes: Object.fromEntries(texts),
   };
 }

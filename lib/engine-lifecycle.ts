@@ -21,6 +21,7 @@ import {
   engineItems,
   fleetItems,
   INVOCATIONS,
+  invocationsOf,
   OPEN_INDEX,
   openPartitions,
   rolloutsOf,
@@ -138,8 +139,8 @@ export class EngineLifecycle extends Construct {
     state.grant(role, ["GetItem", "PutItem"], swept.map(rolloutsOf));
     state.grant(role, ["GetItem", "PutItem"], [engineItems(engine)]);
     state.grant(role, ["GetItem", "PutItem", "UpdateItem"], swept.map(fleetItems));
-    state.grant(role, ["GetItem"], [INVOCATIONS]);
-    state.grantIndex(role, OPEN_INDEX, openPartitions(engine));
+    state.grant(role, ["GetItem", "BatchGetItem", "PutItem", "DeleteItem"], [INVOCATIONS]);
+    state.grantIndex(role, OPEN_INDEX, [...openPartitions(engine), ...swept.map(invocationsOf)]);
     state.grantIndex(role, CHANGE_INDEX, names);
     for (const { queue, deadLetterQueue } of fleets) {
       role.addToPolicy(

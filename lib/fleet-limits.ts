@@ -63,10 +63,29 @@ export function visibilityFaults(
 
 /** The same for what the fleets share. */
 export function deploymentFaults(deployment: DeploymentSettings): string[] {
-  if (deployment.rolloutTtlDays > deployment.messageRetentionDays) return [];
+  return [...ttlFaults(deployment), ...deliveryFaults(deployment)];
+}
+
+function ttlFaults({ rolloutTtlDays, messageRetentionDays }: DeploymentSettings): string[] {
+  if (rolloutTtlDays > messageRetentionDays) return [];
   return [
-    `rolloutTtlDays: expected more than messageRetentionDays (${deployment.messageRetentionDays}), or a message outlives what is known ` +
-      `about its rollout and runs again, found ${deployment.rolloutTtlDays}: raise it to ${deployment.messageRetentionDays + 1}`,
+    `rolloutTtlDays: expected more than messageRetentionDays (${messageRetentionDays}), or a message outlives what is known ` +
+      `about its rollout and runs again, found ${rolloutTtlDays}: raise it to ${messageRetentionDays + 1}`,
+  ];
+}
+
+/** Deliveries that a message may use up with short waits before it has to make them last. */
+const LEAST_SHORT_WAITS = 100;
+
+/** Waiting costs deliveries: they must last as long as SQS keeps the message, one an hour at the least. */
+function deliveryFaults({ maxReceiveCount, messageRetentionDays: days }: DeploymentSettings): string[] {
+  const hours = days * 24;
+  const least = hours + LEAST_SHORT_WAITS;
+  if (maxReceiveCount >= least) return [];
+  return [
+    `maxReceiveCount: expected at least ${least}, since waiting uses up deliveries: one an hour for messageRetentionDays ` +
+      `(${days} × 24 = ${hours}) and ${LEAST_SHORT_WAITS} with shorter waits, found ${maxReceiveCount}: raise it to ${least} ` +
+      `or shorten messageRetentionDays`,
   ];
 }
 

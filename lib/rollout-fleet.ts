@@ -128,6 +128,8 @@ export class RolloutFleet extends Construct {
       [variables.settleMarginSeconds]: String(settings.settleMarginSeconds),
       [variables.allowUnusualRewards]: String(settings.allowUnusualRewards),
       [variables.rolloutTtlDays]: String(this.deployment.rolloutTtlDays),
+      [variables.maxReceiveCount]: String(this.deployment.maxReceiveCount),
+      [variables.messageRetentionDays]: String(this.deployment.messageRetentionDays),
       ...(grace === undefined ? {} : { [variables.stragglerGraceSeconds]: String(grace) }),
       ...(settings.throttle && { [variables.throttle]: JSON.stringify(settings.throttle) }),
     };

@@ -14,6 +14,8 @@ export const INVOCATIONS = "INVOCATION#*";
 
 export const OPEN_INDEX = "open-by-expiry";
 export const CHANGE_INDEX = "by-change";
+/** A fleet's partition of `OPEN_INDEX`: its invocations. */
+export const invocationsOf = (fleet: string): string => `${fleet}#invocations`;
 /** An engine's partitions of `OPEN_INDEX`. */
 export const openPartitions = (engine: string): string[] => [
   engine,

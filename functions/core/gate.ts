@@ -35,8 +35,11 @@ export interface GateStore {
   fail(fleet: string, reason: Reason): Promise<number>;
   /** Opens the circuit, unless it is open. */
   trip(fleet: string, now: number, probeAt: number): Promise<void>;
-  /** True for the one caller (`by`, unique to the try) that may probe now; the next probe comes at `nextProbeAt`. */
-  takeProbe(fleet: string, now: number, nextProbeAt: number, by: string): Promise<boolean>;
+  /**
+   * True for the one caller (`by`, unique to the try) that may probe now: where the probe is due at `dueAt` at the
+   * latest. The next one comes at `nextProbeAt`.
+   */
+  takeProbe(fleet: string, dueAt: number, nextProbeAt: number, by: string): Promise<boolean>;
   /** Undoes `takeProbe`, unless another one has been taken since. */
   giveProbeBack(fleet: string, nextProbeAt: number, now: number): Promise<void>;
   reset(fleet: string): Promise<void>;
@@ -72,7 +75,7 @@ export interface Probe {
 
 export type Passage =
   | { open: true; probe?: Probe }
-  | { open: false; because: "paused" | "circuit-open"; seconds: number; detail: string };
+  | { open: false; because: "paused" | "circuit-open" | "fenced"; seconds: number; detail: string };
 
 export class FleetGate {
   readonly #ports: { clock: Clock; log: Log; gates: GateStore };
@@ -94,7 +97,7 @@ export class FleetGate {
     if (paused) return { open: false, because: "paused", seconds: 60, detail: paused.why };
     if (tripped === undefined) return { open: true };
     const now = this.#ports.clock.now();
-    const probe = now >= probeAt ? await this.#takeProbe(now, probes) : undefined;
+    const probe = this.#isDue(now) ? await this.#takeProbe(now, probes) : undefined;
     if (probe) return { open: true, probe };
     const seconds = Math.max(5, Math.ceil((probeAt - now) / 1000));
     return { open: false, because: "circuit-open", seconds, detail: `the last attempts failed: ${reason}` };
@@ -111,6 +114,17 @@ export class FleetGate {
   async isTripped(): Promise<boolean> {
     await this.#refresh();
     return this.#tripped;
+  }
+
+  async isProbeDue(): Promise<boolean> {
+    await this.#refresh();
+    return this.#tripped && this.#state.paused === undefined && this.#isDue(this.#ports.clock.now());
+  }
+
+  /** Far in the future is another machine's clock going wrong: it must not keep the circuit open for longer. */
+  #isDue(now: number): boolean {
+    const { probe_at: probeAt = 0 } = this.#state;
+    return now >= probeAt || probeAt - now > LONGEST_PROBE_MS;
   }
 
   get #tripped(): boolean {

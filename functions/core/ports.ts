@@ -10,6 +10,7 @@ import type { BatchStore } from "./rollout/batch-seen.ts";
 import type { AbortStore } from "./rollout/give-back.ts";
 import type { Rollout } from "./rollout/message.ts";
 import type { RolloutItem } from "./rollout/rollout-item.ts";
+import type { Usage, UsageStore } from "./spend/spend.ts";
 
 /** `moved` the write took place; otherwise the item that stands there instead. */
 export type Moved = { moved: true; item: RolloutItem } | { moved: false; found: RolloutItem | undefined };
@@ -25,17 +26,40 @@ export interface RolloutStore {
 export interface Invocation {
   readonly id: string;
   readonly fleet: string;
-  /** Unix ms when it last said that it lives. */
+  /** Unix ms when it last said that it lives, by its own clock as all times here: different at each sign. */
   readonly alive_at: number;
-  /** Unix ms from when on its silence means that it is dead. */
+  /** As long after `alive_at` as its silence means death. */
   readonly silent_at: number;
   /** Unix ms when the function's time is up. */
   readonly ends_at: number;
+  /** Unix ms when the sweep declared it dead, by the sweep's clock. */
+  readonly dead_at?: number | undefined;
+  /** Unix ms when it ended, where it left `parked` messages behind. */
+  readonly ended_at?: number | undefined;
+  /** Receipts of messages that it has received and is not done with. */
+  readonly waiting?: readonly string[] | undefined;
+  /** Receipts of messages that are hidden until the fleet's gate opens. */
+  readonly parked?: readonly string[] | undefined;
+  /** What it will have used at its next sign of life. Whoever takes the item away adds it to the fleet's usage. */
+  readonly used?: Usage | undefined;
 }
 export interface InvocationStore {
+  /** The first sign of life. */
   alive(invocation: Invocation): Promise<void>;
-  done(id: string): Promise<void>;
+  /** A further one. False, and nothing written, where it was declared dead or its item is gone. */
+  beat(invocation: Invocation): Promise<boolean>;
+  /** Takes the item away; false where it was gone. */
+  done(id: string): Promise<boolean>;
   read(id: string): Promise<Invocation | undefined>;
+}
+/** What the sweep needs of them beside. */
+export interface InvocationIndex {
+  /** Ids of all of a fleet that have an item, but for those of the last moments. */
+  idsOf(fleet: string): Promise<string[]>;
+  /** Those that have an item. */
+  readAll(ids: readonly string[]): Promise<Invocation[]>;
+  /** False, and nothing written, where it has said since that it lives, or is declared dead already. */
+  declareDead(invocation: Invocation, now: number): Promise<boolean>;
 }
 
 export interface QueueRecord {
@@ -44,6 +68,8 @@ export interface QueueRecord {
   readonly body: string;
   /** How often SQS has delivered it, deferrals included. */
   readonly receiveCount: number;
+  /** Unix ms when it was sent, by SQS's clock. */
+  readonly sentAt: number;
   /** The message's own attributes, handed on with a dead letter. */
   readonly attributes: Readonly<Record<string, string>>;
 }
@@ -54,6 +80,8 @@ export interface DeadLetter {
 export interface Queue {
   /** Hides the message for so long, from now. */
   defer(receipt: string, seconds: number): Promise<void>;
+  /** Lets messages be received at once. Those whose receipt is no longer good are passed over. */
+  show(receipts: readonly string[]): Promise<void>;
   delete(receipt: string): Promise<void>;
   sendDeadLetter(letter: DeadLetter): Promise<void>;
 }
@@ -80,6 +108,10 @@ export interface FleetLimits {
   /** Absent: any number of different tasks may be in the engine's batch. */
   readonly throttle?: ThrottleSetting | undefined;
   readonly heartbeatSeconds: number;
+  /** Deliveries after which SQS itself makes a dead letter of a message. */
+  readonly maxReceiveCount: number;
+  /** How long SQS keeps a message, days. */
+  readonly messageRetentionDays: number;
 }
 
 export interface Ports {
@@ -92,6 +124,7 @@ export interface Ports {
   readonly invocations: InvocationStore;
   readonly admissions: AdmissionStore;
   readonly queue: Queue;
+  readonly usage: Pick<UsageStore, "add">;
   readonly agents: AgentRunner;
   readonly log: Log;
   readonly gate: Gate;
@@ -118,6 +151,8 @@ export interface Gate {
   pass(): Promise<Passage>;
   /** Asked again before each claim: why this rollout, which had passed, may not claim after all. */
   closedFor(probe: Probe | undefined): Promise<string | undefined>;
+  /** Whether the circuit is open and somebody should try. */
+  isProbeDue(): Promise<boolean>;
 }
 
 /** What it takes to settle an episode. */

@@ -12,11 +12,13 @@ import { createLeaseStore, tickLease } from "../../functions/adapters/table/leas
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
 import { createUsageStore } from "../../functions/adapters/table/usage.ts";
+import { createWatchStore } from "../../functions/adapters/table/watch.ts";
 import { fleetAdmissionSchema } from "../../functions/core/admission/admission-item.ts";
 import { alarmsOf } from "../../functions/core/drive/engine-alarms.ts";
 import { lifecycleDefaults, observedSchema } from "../../functions/core/drive/engine-state.ts";
 import { leaseSchema } from "../../functions/core/drive/lease.ts";
 import type { GateState } from "../../functions/core/gate.ts";
+import { invocationWatchSchema } from "../../functions/core/lifecycle/invocations.ts";
 import { snapshotSchema } from "../../functions/core/lifecycle/snapshot.ts";
 import { SETTLED_MS } from "../../functions/core/lifecycle/take-snapshot.ts";
 import { fleetTotalsSchema, rewardDeviation, rewardMean } from "../../functions/core/lifecycle/totals.ts";
@@ -63,8 +65,9 @@ describe("items of rollouts and fleets", () => {
 
   test("an invocation", async () => {
     const shown = example("invocation");
-    const { id, fleet, alive_at, silent_at, ends_at } = shown as unknown as Invocation;
-    await createInvocationStore(options()).alive({ id, fleet, alive_at, silent_at, ends_at });
+    const { id, fleet, alive_at, silent_at, ends_at, waiting, used } = shown as unknown as Invocation;
+    const invocation = { id, fleet, alive_at, silent_at, ends_at, waiting, used };
+    await createInvocationStore(options()).alive(invocation);
     expect(await written({ pk: `INVOCATION#${id}`, sk: "INVOCATION" })).toEqual(shown);
   });
 
@@ -115,6 +118,7 @@ describe("items of rollouts and fleets", () => {
       gb_seconds: all.gb_seconds - day.gb_seconds,
       invocations: all.invocations - day.invocations,
       deliveries: all.deliveries - day.deliveries,
+      attempts: (all.attempts ?? 0) - (day.attempts ?? 0),
     };
     const usage = createUsageStore(options());
     await usage.add("main", "2026-05-03", before);
@@ -125,6 +129,12 @@ describe("items of rollouts and fleets", () => {
 });
 
 describe("items of engines", () => {
+  test("a watch", async () => {
+    const shown = example("watch");
+    await createWatchStore(options()).write("main", undefined, invocationWatchSchema.parse(shown));
+    expect(await written({ pk: "ENGINE#main", sk: "WATCH" })).toEqual(shown);
+  });
+
   test("a desired state, the second generation", async () => {
     const shown = example("desired");
     const { config, restart, set_at, set_by, total_steps } = shown as Record<string, unknown>;

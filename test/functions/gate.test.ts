@@ -12,7 +12,9 @@ describe("a fleet that somebody paused", () => {
     await house.push(aRollout(), "no rollout");
     const { records, back } = await house.deliver(2);
     expect(back).toHaveLength(1);
-    expect(house.logged("message deferred")).toMatchObject([{ because: "paused", seconds: 60 }]);
+    expect(house.logged("message deferred")).toMatchObject([
+      { because: "paused", seconds: 7200, until: "the gate opens" },
+    ]);
     expect(house.engine.summary()).toMatchObject({ claimsGranted: 0, claimsRefused: 0 });
     expect(await house.letters()).toMatchObject([{ body: "no rollout" }]);
     await house.gates.setPaused(house.fleet, undefined);

@@ -28,6 +28,8 @@ describe("functions", () => {
       SORTIE_SETTLE_MARGIN_SECONDS: "20",
       SORTIE_ALLOW_UNUSUAL_REWARDS: "true",
       SORTIE_ROLLOUT_TTL_DAYS: "30",
+      SORTIE_MAX_RECEIVE_COUNT: "1000",
+      SORTIE_MESSAGE_RETENTION_DAYS: "14",
       SORTIE_STRAGGLER_GRACE_SECONDS: "60",
       SORTIE_THROTTLE: '{"ratio":1.5,"batchSize":8,"repeats":4}',
     });

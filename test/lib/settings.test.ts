@@ -292,6 +292,17 @@ describe("limits", () => {
   });
 });
 
+describe("deliveries", () => {
+  test("must last as long as SQS keeps a message: the fault shows the arithmetic", () => {
+    expect(faultsOf({ engineUrl, maxReceiveCount: 435 })).toEqual([
+      "maxReceiveCount: expected at least 436, since waiting uses up deliveries: one an hour for messageRetentionDays " +
+        "(14 × 24 = 336) and 100 with shorter waits, found 435: raise it to 436 or shorten messageRetentionDays",
+    ]);
+    expect(faultsOf({ engineUrl, maxReceiveCount: 436 })).toEqual([]);
+    expect(faultsOf({ engineUrl, maxReceiveCount: 124, messageRetentionDays: 1 })).toEqual([]);
+  });
+});
+
 describe("agents", () => {
   test("a name that no shipped agent has", () => {
     const [fault] = faultsOf({ engineUrl, agent: "maths" });

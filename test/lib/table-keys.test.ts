@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { admissionKey } from "../../functions/adapters/table/admission.ts";
 import { desiredKey, observedKey } from "../../functions/adapters/table/engine-state.ts";
 import { gateKey } from "../../functions/adapters/table/gate.ts";
-import { invocationKey } from "../../functions/adapters/table/invocations.ts";
+import { invocationKey, invocationPartition } from "../../functions/adapters/table/invocations.ts";
 import { tickLease } from "../../functions/adapters/table/lease.ts";
 import * as lifecycle from "../../functions/adapters/table/lifecycle.ts";
 import {
@@ -11,6 +11,7 @@ import {
   rolloutKey,
   unconfirmedPartition,
 } from "../../functions/adapters/table/rollouts.ts";
+import { watchKey } from "../../functions/adapters/table/watch.ts";
 import * as keys from "../../lib/table-keys.ts";
 
 // A pattern that does not cover a key would be refused first in somebody's account.
@@ -22,6 +23,7 @@ test.each([
   [keys.engineItems("e"), desiredKey("e").pk],
   [keys.engineItems("e"), observedKey("e").pk],
   [keys.engineItems("e"), tickLease("e")],
+  [keys.engineItems("e"), watchKey("e").pk],
   [keys.INVOCATIONS, invocationKey("6b1f3a52").pk],
 ])("%s covers %s", (pattern, key) => {
   expect(covers(pattern, key)).toBe(true);
@@ -39,6 +41,7 @@ test("the indexes and their partitions are those of the code", () => {
     unconfirmedPartition("e"),
     missingPartition("e"),
   ]);
+  expect(keys.invocationsOf("f")).toBe(invocationPartition("f"));
 });
 
 /** As IAM's StringLike: a `*` stands for anything. */

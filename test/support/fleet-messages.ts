@@ -84,6 +84,7 @@ function recordOf(message: Message): QueueRecord {
     receipt: message.ReceiptHandle ?? "",
     body: message.Body ?? "",
     receiveCount: Number(message.Attributes?.ApproximateReceiveCount),
+    sentAt: Number(message.Attributes?.SentTimestamp),
     attributes: textsOf(message),
   };
 }

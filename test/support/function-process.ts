@@ -90,7 +90,10 @@ function eventRecord(record: QueueRecord): object {
     messageId: record.messageId,
     receiptHandle: record.receipt,
     body: record.body,
-    attributes: { ApproximateReceiveCount: String(record.receiveCount) },
+    attributes: {
+      ApproximateReceiveCount: String(record.receiveCount),
+      SentTimestamp: String(record.sentAt),
+    },
     messageAttributes: {},
     eventSource: "aws:sqs",
   };

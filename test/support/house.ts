@@ -17,6 +17,8 @@ import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../functions/adapters/table/invocations.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
+import { createUsageStore } from "../../functions/adapters/table/usage.ts";
+import { createWatchStore } from "../../functions/adapters/table/watch.ts";
 import type { Agent } from "../../functions/core/agent.ts";
 import { FleetGate } from "../../functions/core/gate.ts";
 import { type Swept, sweep } from "../../functions/core/lifecycle/sweep.ts";
@@ -61,6 +63,8 @@ const limitsOfHouse = {
   allowUnusualRewards: false,
   stragglerGraceSeconds: undefined,
   heartbeatSeconds: 60,
+  maxReceiveCount: 1000,
+  messageRetentionDays: 14,
 };
 
 /** Asks the model once and is content with whatever it says. */
@@ -104,6 +108,7 @@ export class House extends FleetMessages {
   readonly ports: Omit<Ports, "gate">;
   readonly limits: FleetLimits;
   readonly gates: ReturnType<typeof createGateStore>;
+  readonly invocations: ReturnType<typeof createInvocationStore>;
   readonly log: LogLine[] = [];
   /** How attempts ended, as metrics. */
   readonly metered: Parameters<Ports["meter"]["attempt"]>[0][] = [];
@@ -141,6 +146,7 @@ export class House extends FleetMessages {
     const fleetId = deployedFleetId(fleet, estate.table);
     this.limits = { ...limitsOfHouse, fleet, fleetId, engine: `engine-of-${fleet}`, ...options.limits };
     this.gates = createGateStore(table);
+    this.invocations = createInvocationStore(table);
     this.ports = {
       clock,
       random: Math.random,
@@ -156,9 +162,10 @@ export class House extends FleetMessages {
       rollouts: createRolloutStore({ ...table, ttlDays: 1 }),
       aborts: createAbortStore(table),
       batches: createBatchStore(table),
-      invocations: createInvocationStore(table),
+      invocations: this.invocations,
       admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
       queue: createQueue({ client: createQueueClient(), ...parts }),
+      usage: createUsageStore(table),
       agents: agentsHere(options.agent ?? askOnce, (grant) => createChat({ ...grant, dispatcher, clock })),
       log: (_level, message, facts = {}) => this.log.push({ message, facts }),
       meter: { attempt: (facts) => this.metered.push(facts) },
@@ -174,7 +181,7 @@ export class House extends FleetMessages {
       this.#serial += 1;
       return this.#serial;
     };
-    const batch = { id, endsAt: clock.now() + seconds * 1000, nextSerial };
+    const batch = { id, endsAt: clock.now() + seconds * 1000, memoryMb: 512, nextSerial };
     return await runBatch(records, batch, { ...this.ports, clock, gate }, this.limits);
   }
 
@@ -203,7 +210,9 @@ export class House extends FleetMessages {
     const index = createLifecycleStore({ ...table, snapshotTtlDays: 1 });
     const ports = {
       ...this.ports,
+      invocations: this.invocations,
       batches: createBatchStore(table),
+      watch: createWatchStore(table),
       index,
       fleets: new Map([[this.fleet, swept]]),
     };

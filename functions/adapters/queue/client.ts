@@ -1,5 +1,6 @@
 /** A fleet's queue and its dead letters, on SQS. */
 import {
+  ChangeMessageVisibilityBatchCommand,
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
   type MessageAttributeValue,
@@ -38,11 +39,14 @@ export function createQueue({ client, queueUrl, deadLetterQueueUrl }: QueueOptio
   };
 }
 
+/** SQS's limit. */
+const ENTRIES_PER_CALL = 10;
+
 /** What can be done with messages that are there, for those who write no dead letters and may not. */
 export function createMessages({
   client,
   queueUrl,
-}: Pick<QueueOptions, "client" | "queueUrl">): Pick<Queue, "defer" | "delete"> {
+}: Pick<QueueOptions, "client" | "queueUrl">): Pick<Queue, "defer" | "show" | "delete"> {
   return {
     async defer(receipt, seconds) {
       await client.send(
@@ -52,6 +56,17 @@ export function createMessages({
           VisibilityTimeout: Math.round(seconds),
         }),
       );
+    },
+    async show(receipts) {
+      for (let start = 0; start < receipts.length; start += ENTRIES_PER_CALL) {
+        const Entries = receipts.slice(start, start + ENTRIES_PER_CALL).map((receipt, index) => ({
+          Id: String(index),
+          ReceiptHandle: receipt,
+          VisibilityTimeout: 0,
+        }));
+        // What is refused by entry is gone, or has been received again.
+        await client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries }));
+      }
     },
     async delete(receipt) {
       await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }));

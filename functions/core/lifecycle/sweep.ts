@@ -6,14 +6,26 @@ import { parseClientUuid } from "../client-uuid.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import { describeError } from "../errors.ts";
-import type { Gate, InvocationStore, Log, Meter, Queue, RolloutStore, SettleLimits } from "../ports.ts";
+import type {
+  Gate,
+  InvocationIndex,
+  InvocationStore,
+  Log,
+  Meter,
+  Queue,
+  RolloutStore,
+  SettleLimits,
+} from "../ports.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { BatchStore } from "../rollout/batch-seen.ts";
 import { type AbortStore, giveBack, isHeld } from "../rollout/give-back.ts";
 import { isOpen, type RolloutItem } from "../rollout/rollout-item.ts";
 import { settleLeftover } from "../rollout/settle.ts";
 import { isAlive } from "../rollout/signs-of-life.ts";
+import type { UsageStore } from "../spend/spend.ts";
+import { clearAway } from "./clear-away.ts";
 import { confirm } from "./confirm.ts";
+import { lookAtInvocations, type WatchStore } from "./invocations.ts";
 import { noteBatch } from "./note-batch.ts";
 import { withSharedPool } from "./shared-pool.ts";
 
@@ -35,7 +47,7 @@ export interface SweptFleet {
   readonly limits: SettleLimits;
   readonly gate: Gate;
   readonly meter: Meter;
-  readonly queue: Pick<Queue, "defer" | "delete">;
+  readonly queue: Pick<Queue, "defer" | "delete" | "show">;
 }
 
 export interface SweepPorts {
@@ -46,7 +58,9 @@ export interface SweepPorts {
   readonly rollouts: RolloutStore;
   readonly aborts: AbortStore;
   readonly batches: BatchStore;
-  readonly invocations: InvocationStore;
+  readonly invocations: InvocationStore & InvocationIndex;
+  readonly watch: WatchStore;
+  readonly usage: Pick<UsageStore, "add">;
   readonly index: OpenIndex;
   readonly fleets: ReadonlyMap<string, SweptFleet>;
 }
@@ -61,6 +75,8 @@ export interface Swept {
   /** Episodes given back that no rollout knew of. */
   readonly orphans: number;
   readonly confirmed: number;
+  /** Invocations that run. */
+  readonly living: number;
 }
 
 /** How many reads of the table are under way at the same time. */
@@ -78,20 +94,18 @@ export async function sweep(ports: SweepPorts, engineName: string, until: number
   // First of all: the pool may forget its batch at any moment.
   await sharing.engine.pool().catch(() => undefined);
   const open = (await ports.index.openRollouts(engineName)).filter(({ fleet }) => ports.fleets.has(fleet));
-  const invocations = [...new Set(open.map(({ invocation }) => invocation))];
-  const dead = new Set(
-    (
-      await inParallel(invocations, async (id) => ((await isAlive(ports, id, ports.clock.now())) ? [] : [id]))
-    ).flat(),
-  );
-  const leftovers = open.filter(({ invocation }) => dead.has(invocation));
+  const named = open.map(({ invocation }) => invocation);
+  const invocations = await lookAtInvocations(ports, engineName, [...ports.fleets.keys()], named);
+  const leftovers = open.filter(({ invocation }) => invocations.isDead(invocation));
+  await clearAway(ports, invocations, leftovers, until);
   const seen = new Set<string>();
   const overdue = await settleLeftovers(sharing, rotated(leftovers, ports.random), until, seen);
   const unsettled = [...overdue.values()].reduce((sum, count) => sum + count, 0);
   const pool = await sharing.engine.pool().catch(() => undefined);
   const orphans = pool ? await giveBackOrphans(ports, engineName, pool, { until, seen }) : 0;
   const confirmed = pool ? await confirm(ports, engineName, pool, until) : 0;
-  return { settled: leftovers.length - unsettled, unsettled, overdue, orphans, confirmed };
+  const { living } = invocations;
+  return { settled: leftovers.length - unsettled, unsettled, overdue, orphans, confirmed, living };
 }
 
 /** Whatever goes wrong with it, the sweep goes on. */

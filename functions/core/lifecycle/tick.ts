@@ -69,13 +69,14 @@ async function sweepAndLook(
     return taken;
   });
   const open = Object.values(snapshot?.fleets ?? {}).reduce((sum, fleet) => sum + fleet.open, 0);
-  if (open > 0 && options.sweepIntervalSeconds > 0) await sweepOn(ports, options, began);
+  if (open + (swept?.living ?? 0) > 0 && options.sweepIntervalSeconds > 0)
+    await sweepOn(ports, options, began);
   return snapshot;
 }
 
 /**
- * While episodes are open, sweeps more often than the schedule ticks, so that a crash is settled within two minutes:
- * 63 s of silence, 20 s until the next sweep, and some looks at the engine.
+ * While invocations run, sweeps more often than the schedule ticks, so that a crash is settled within two minutes: 20 s
+ * until a sweep has seen the last sign of life, 60 s until one has seen 50 s of silence, and some looks at the engine.
  */
 async function sweepOn(ports: TickPorts, options: TickOptions, began: number): Promise<void> {
   const interval = options.sweepIntervalSeconds * 1000;
@@ -94,7 +95,7 @@ async function sweepOnce(
 ): Promise<Swept | undefined> {
   const until = ports.clock.now() + patienceMs;
   const swept = await part(ports, "sweep", () => sweep(ports.sweep, options.engine, until));
-  const { overdue, ...counts } = swept ?? {};
+  const { overdue, living, ...counts } = swept ?? {};
   if (Object.values(counts).some((count) => count > 0)) ports.log("info", "swept", counts);
   if (ports.agree) await part(ports, "agree", ports.agree);
   return swept;

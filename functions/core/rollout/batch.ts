@@ -3,13 +3,16 @@ import { AdmissionDesk } from "../admission/admission-desk.ts";
 import { describeError } from "../errors.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import { type Disposition, type RunningInvocation, runRollout } from "./rollout.ts";
-import { isAlive, keepSayingAlive, lifeSign } from "./signs-of-life.ts";
+import { fencedGate, isAlive, PARK_SECONDS, SignsOfLife } from "./signs-of-life.ts";
+import { withinDeliveries } from "./waiting.ts";
 import { EngineWatch } from "./watch.ts";
 
 export interface BatchInvocation {
   readonly id: string;
   /** Unix ms when the function's time is up. */
   readonly endsAt: number;
+  /** Of the function. */
+  readonly memoryMb: number;
   readonly nextSerial: () => number;
 }
 
@@ -20,23 +23,25 @@ const WAIT_AFTER_TROUBLE_SECONDS = 30;
 export async function runBatch(
   records: readonly QueueRecord[],
   batch: BatchInvocation,
-  ports: Ports,
+  given: Ports,
   limits: FleetLimits,
 ): Promise<string[]> {
-  const stop = new AbortController();
+  const receipts = records.map(({ receipt }) => receipt);
+  const life = new SignsOfLife(given, { ...batch, ...limits, receipts });
+  const ports = { ...given, gate: fencedGate(given.gate, life) };
   const watch = new EngineWatch(ports, limits.stragglerGraceSeconds);
   const invocation = {
     ...batch,
     watch,
     desk: limits.throttle && new AdmissionDesk(ports, limits, limits.throttle),
     isAlive: async (id: string) => id === batch.id || (await isAlive(ports, id, ports.clock.now())),
+    countAttempt: () => life.countAttempt(),
   };
-  const self = { id: batch.id, fleet: limits.fleet, endsAt: batch.endsAt };
-  let beating: Promise<void> | undefined;
   try {
-    await ports.invocations.alive(lifeSign(self, ports.clock.now(), limits.heartbeatSeconds));
-    beating = keepSayingAlive(ports, self, limits.heartbeatSeconds, stop.signal);
-    const back = await Promise.all(records.map((record) => dispatch(record, invocation, ports, limits)));
+    await life.begin();
+    const back = await Promise.all(
+      records.map((record) => dispatch(record, { invocation, life }, ports, limits)),
+    );
     return back.filter((id) => id !== undefined);
   } catch (error) {
     ports.log("error", "invocation could not begin", { error: describeError(error) });
@@ -44,17 +49,14 @@ export async function runBatch(
     return records.map((record) => record.messageId);
   } finally {
     watch.stop();
-    stop.abort();
-    // A sign of life under way must not land after the invocation's item is gone.
-    await beating;
-    await ports.invocations.done(batch.id).catch(() => undefined);
+    await life.end();
   }
 }
 
 /** Runs one record to its disposition and carries that out. Resolves to the id of a message that comes back. */
 async function dispatch(
   record: QueueRecord,
-  invocation: RunningInvocation,
+  { invocation, life }: { invocation: RunningInvocation; life: SignsOfLife },
   ports: Ports,
   limits: FleetLimits,
 ): Promise<string | undefined> {
@@ -67,16 +69,22 @@ async function dispatch(
   });
   if (disposition.done) {
     await finish(record, ports);
+    life.disposed(record.receipt);
     return undefined;
   }
-  ports.log("info", "message deferred", {
-    message_id: record.messageId,
-    because: disposition.because,
-    seconds: disposition.delaySeconds,
-  });
-  await giveBack(record, disposition.delaySeconds, ports);
+  const { because, delaySeconds } = disposition;
+  const isParked = atTheGate.has(because) && life.park(record.receipt);
+  const wait = isParked ? PARK_SECONDS : delaySeconds;
+  const seconds = withinDeliveries(wait, record, limits, ports.clock.now());
+  const facts = { message_id: record.messageId, because, seconds };
+  ports.log("info", "message deferred", isParked ? { ...facts, until: "the gate opens" } : facts);
+  await giveBack(record, seconds, ports);
+  if (!isParked) life.disposed(record.receipt);
   return record.messageId;
 }
+
+/** Nobody knows for how long the gate is closed: such messages are hidden for hours, and shown when it opens. */
+const atTheGate: ReadonlySet<string> = new Set(["paused", "circuit-open", "closed"]);
 
 /** Deleted now rather than with the batch, so that a crash brings back only what is unfinished. */
 async function finish(record: QueueRecord, ports: Ports): Promise<void> {

@@ -32,6 +32,8 @@ export interface RunningInvocation {
   readonly nextSerial: () => number;
   /** Whether the invocation behind an attempt still says that it lives. */
   readonly isAlive: (id: string) => Promise<boolean>;
+  /** Told of each episode that is claimed. */
+  readonly countAttempt: () => void;
 }
 
 const DONE: Disposition = { done: true };
@@ -93,6 +95,7 @@ async function runAttempt(
     return waitedOut(claim, record, ports);
   }
 
+  invocation.countAttempt();
   const open = await openAttempt(rollout, left, { attempt, claim, record }, invocation, ports, limits);
   if (!isOpen(open) || open.attempt.id !== attempt) return await conclude(open, record, ports, limits);
 

@@ -17,22 +17,31 @@ const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {
   stopped: 5,
 };
 
-/**
- * SQS itself makes a dead letter of a message after `maxReceiveCount` (1,000) deliveries, and a deferral is one. So a
- * message that has waited for hours comes back less often: 1,000 deliveries then last longer than the 14 days for which
- * SQS keeps it.
- */
-const PATIENT: readonly { readonly after: number; readonly seconds: number }[] = [
-  { after: 200, seconds: 1800 },
-  { after: 100, seconds: 900 },
-  { after: 40, seconds: 300 },
-];
-
 /** Grows with each delivery and is spread by a quarter either way, so that waiting messages do not come back at once. */
 export function waitInQueue(because: WaitedBecause, receiveCount: number, random: Random): number {
   const grown = 10 * 1.5 ** Math.min(receiveCount - 1, 20);
-  const patient = PATIENT.find(({ after }) => receiveCount > after)?.seconds ?? 0;
-  return spread(Math.max(Math.min(grown, LONGEST_WAIT_SECONDS[because]), patient), random);
+  return spread(Math.min(grown, LONGEST_WAIT_SECONDS[because]), random);
+}
+
+/**
+ * SQS itself makes a dead letter of a message after `maxReceiveCount` deliveries, and a deferral is one. As long as one
+ * delivery an hour would do until the message's retention is over, it waits as it likes; from then on evenly, so that
+ * the deliveries last exactly as long as SQS keeps the message.
+ */
+export const PATIENT_WAIT_SECONDS = 3600;
+/** SQS hides a message for at most 12 h from its receive, of which a function may have spent some. */
+const MOST_SECONDS = 39_600;
+
+export function withinDeliveries(
+  seconds: number,
+  message: { readonly receiveCount: number; readonly sentAt: number },
+  queue: { readonly maxReceiveCount: number; readonly messageRetentionDays: number },
+  now: number,
+): number {
+  const deliveries = Math.max(1, queue.maxReceiveCount - message.receiveCount);
+  const left = message.sentAt / 1000 + queue.messageRetentionDays * 86_400 - now / 1000;
+  const needed = Math.ceil(left / deliveries);
+  return needed > PATIENT_WAIT_SECONDS ? Math.min(Math.max(seconds, needed), MOST_SECONDS) : seconds;
 }
 
 /** After a failed attempt: 2 s, 8 s, 32 s … up to five minutes. */

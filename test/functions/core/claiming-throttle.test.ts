@@ -20,6 +20,8 @@ const limits: FleetLimits = {
   allowUnusualRewards: false,
   stragglerGraceSeconds: undefined,
   heartbeatSeconds: 60,
+  maxReceiveCount: 1000,
+  messageRetentionDays: 14,
   throttle,
 };
 const rollout = (facts: object = {}): Rollout =>

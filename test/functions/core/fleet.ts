@@ -9,6 +9,7 @@ import { createAdmissionStore } from "../../../functions/adapters/table/admissio
 import { createBatchStore } from "../../../functions/adapters/table/batches.ts";
 import { createInvocationStore } from "../../../functions/adapters/table/invocations.ts";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
+import { createUsageStore } from "../../../functions/adapters/table/usage.ts";
 import type { Agent } from "../../../functions/core/agent.ts";
 import type { Clock } from "../../../functions/core/clock.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../../../functions/core/ports.ts";
@@ -35,6 +36,8 @@ const limits: FleetLimits = {
   allowUnusualRewards: false,
   stragglerGraceSeconds: undefined,
   heartbeatSeconds: 60,
+  maxReceiveCount: 1000,
+  messageRetentionDays: 14,
 };
 const atOnce: Partial<EngineConfig> = {
   batchTasks: 1000,
@@ -90,6 +93,7 @@ export async function startFleet() {
     invocations,
     admissions: createAdmissionStore({ ...table, ttlDays: 1 }),
     queue,
+    usage: createUsageStore(table),
     agents: agentsHere(agent, (grant) => createChat({ ...grant, dispatcher, clock })),
     log: (_level, message) => void logged.push(message),
     gate: {
@@ -97,6 +101,7 @@ export async function startFleet() {
       note: async () => undefined,
       pass: async () => ({ open: true }),
       closedFor: async () => undefined,
+      isProbeDue: async () => false,
     },
     meter: { attempt: () => undefined },
   });
@@ -123,6 +128,7 @@ export async function startFleet() {
         receipt: message.ReceiptHandle ?? "",
         body: message.Body ?? "",
         receiveCount: 1,
+        sentAt: clock.now(),
         attributes: {},
       }));
     },
@@ -137,7 +143,7 @@ export async function startFleet() {
         attempts += 1;
         return attempts;
       };
-      const batch = { id, endsAt: clock.now() + seconds * 1000, nextSerial };
+      const batch = { id, endsAt: clock.now() + seconds * 1000, memoryMb: 512, nextSerial };
       return await runBatch(records, batch, { ...ports(agent), ...other }, limits);
     },
     depth: () => readDepth(queueServer.client, urls.queueUrl),

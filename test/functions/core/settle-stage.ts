@@ -53,6 +53,7 @@ export function settleStage() {
       note: async (reason: Reason) => void noted.push(reason),
       pass: async () => ({ open: true }) as const,
       closedFor: async () => undefined,
+      isProbeDue: async () => false,
     };
     const log = vi.fn();
     const meter = { attempt: vi.fn() };

@@ -108,6 +108,7 @@ export function queueContract(
         receipt: "r",
         body,
         receiveCount: 1,
+        sentAt: 0,
         attributes,
       });
       const facts = { reason: "agent-error" as const, error: "boom 🙂\u0000 sk-ajet-abcdef", fleet: "main" };

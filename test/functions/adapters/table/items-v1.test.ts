@@ -19,6 +19,7 @@ import {
 import { readStates, recentRollouts } from "../../../../functions/adapters/table/look-up.ts";
 import { createRolloutStore } from "../../../../functions/adapters/table/rollouts.ts";
 import { createUsageStore } from "../../../../functions/adapters/table/usage.ts";
+import { createWatchStore } from "../../../../functions/adapters/table/watch.ts";
 import { addAttempts, noTotals } from "../../../../functions/core/lifecycle/totals.ts";
 import { isSentAgain, rolloutStates } from "../../../../functions/core/rollout/rollout-item.ts";
 import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";
@@ -123,11 +124,13 @@ describe("rollouts", () => {
 });
 
 describe("items of fleets", () => {
-  test("an invocation", async () => {
-    const item = items.find(({ sk }) => sk === "INVOCATION");
-    const read = await createInvocationStore(options()).read(String(item?.["id"]));
-    expect(item && bare(item, "v")).toEqual(read);
-  });
+  test.each([...items, ...added].filter(({ sk }) => sk === "INVOCATION"))(
+    "an invocation: $pk",
+    async (item) => {
+      const read = await createInvocationStore(options()).read(String(item["id"]));
+      expect(bare(item, "v", "open_engine", "open_until")).toEqual(read);
+    },
+  );
 
   test("totals, which move on", async () => {
     const store = createLifecycleStore(options());
@@ -194,6 +197,16 @@ describe("items of engines", () => {
     if (!read) throw new Error("expected an observed state");
     const next = { ...read, version: read.version + 1, token: read.token + 1 };
     expect(await store.writeObserved("main", read, next)).toBe(true);
+  });
+
+  test("the watch, which goes on", async () => {
+    const store = createWatchStore(options());
+    const read = await store.read("main");
+    const item = added.find(({ sk }) => sk === "WATCH");
+    expect(item && bare(item, "v")).toEqual(read);
+    if (!read) throw new Error("expected a watch");
+    expect(await store.write("main", read, { ...read, version: read.version + 1 })).toBe(true);
+    expect(await store.write("main", read, { ...read, version: read.version + 2 })).toBe(false);
   });
 
   test("the lease, which is taken over", async () => {

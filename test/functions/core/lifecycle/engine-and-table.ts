@@ -6,8 +6,11 @@ import { createGateStore } from "../../../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../../../functions/adapters/table/invocations.ts";
 import { createLifecycleStore } from "../../../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../../../functions/adapters/table/rollouts.ts";
+import { createUsageStore } from "../../../../functions/adapters/table/usage.ts";
+import { createWatchStore } from "../../../../functions/adapters/table/watch.ts";
 import { FleetGate } from "../../../../functions/core/gate.ts";
 import type { SweepPorts } from "../../../../functions/core/lifecycle/sweep.ts";
+import type { Invocation } from "../../../../functions/core/ports.ts";
 import type { PoolInformation } from "../../../../functions/core/protocol.ts";
 import type { RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
 import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";
@@ -57,8 +60,12 @@ async function openWorld(table: { client: TableServer["client"]; table: string }
   const queue = {
     defer: async (receipt: string, seconds: number) => void calls.push(["defer", receipt, seconds]),
     delete: async (receipt: string) => void calls.push(["delete", receipt]),
+    show: async (receipts: readonly string[]) => {
+      for (const receipt of receipts) calls.push(["show", receipt]);
+    },
   };
   const gates = createGateStore(table);
+  const usage = createUsageStore(table);
   const gate = new FleetGate({ clock, log, gates }, name);
   const meter = { attempt: vi.fn() };
   const fleet = { limits: { fleet: name, fleetId: name, maxAttempts: 3 }, gate, meter, queue };
@@ -71,6 +78,8 @@ async function openWorld(table: { client: TableServer["client"]; table: string }
     aborts: createAbortStore(table),
     batches: createBatchStore(table),
     invocations: createInvocationStore(table),
+    watch: createWatchStore(table),
+    usage,
     index: store,
     fleets: new Map([[name, fleet]]),
   };
@@ -96,13 +105,16 @@ async function openWorld(table: { client: TableServer["client"]; table: string }
       if (!found) throw new Error(`expected the rollout ${key} in the table, found none`);
       return found;
     },
-    alive: async (id: string) =>
+    usage,
+    /** A sign of life, by a clock that may be another one. */
+    alive: async (id: string, facts: Partial<Invocation> = {}) =>
       await ports.invocations.alive({
         id,
         fleet: name,
         alive_at: NOW,
-        silent_at: NOW + 75_000,
+        silent_at: (facts.alive_at ?? NOW) + 50_000,
         ends_at: NOW + 900_000,
+        ...facts,
       }),
   };
 }

@@ -72,7 +72,8 @@ describe("a batch", () => {
   test("whose table does not answer gives every message back and claims nothing", async () => {
     const records = await fleet.deliver(body("a"), body("b"));
     const alive = () => Promise.reject(new Error("no table"));
-    const invocations = { alive, done: async () => undefined, read: async () => undefined };
+    const gone = async () => false;
+    const invocations = { alive, beat: gone, done: gone, read: async () => undefined };
     const back = await fleet.run(records, { agent: solves, ports: { invocations } });
     expect(back).toEqual(records.map(({ messageId }) => messageId));
     expect(claims()).toBe(0);
@@ -81,7 +82,7 @@ describe("a batch", () => {
   test("whose queue does not answer is still done with what has ended", async () => {
     const records = await fleet.deliver(body("a"));
     const down = () => Promise.reject(new Error("no queue"));
-    const queue = { defer: down, delete: down, sendDeadLetter: down };
+    const queue = { defer: down, show: down, delete: down, sendDeadLetter: down };
     expect(await fleet.run(records, { agent: solves, ports: { queue } })).toEqual([]);
     expect(fleet.logged).toContain("message not deleted yet");
   });

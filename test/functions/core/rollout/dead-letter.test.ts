@@ -13,6 +13,7 @@ const record = (facts: Partial<QueueRecord> = {}): QueueRecord => ({
   receipt: "r-1",
   body: '{"task_id":"task-1"}',
   receiveCount: 1,
+  sentAt: 0,
   attributes: {},
   ...facts,
 });

@@ -2,7 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Reason } from "../../../../functions/core/reasons.ts";
 import type { WaitedBecause } from "../../../../functions/core/rollout/claim.ts";
-import { waitAfterAttempt, waitInQueue } from "../../../../functions/core/rollout/waiting.ts";
+import {
+  PATIENT_WAIT_SECONDS,
+  waitAfterAttempt,
+  waitInQueue,
+  withinDeliveries,
+} from "../../../../functions/core/rollout/waiting.ts";
 
 const middle = () => 0.5;
 const ended = (reason: Reason) => ({ id: "a", episode: "e", reason, at: 2, from: 1, step: 1 });
@@ -32,15 +37,6 @@ describe("waiting in the queue", () => {
     ["closed", 60],
   ] as const)("%s: at most %d s", (because, longest) => {
     expect(waitInQueue(because, 40, middle)).toBe(longest);
-  });
-
-  test("lets a message wait for the 14 days that SQS keeps it, within the deliveries that SQS allows", () => {
-    const shortest = Array.from({ length: 999 }, (_, n) => waitInQueue("not-rolling", n + 1, () => 0));
-    const days = shortest.reduce((sum, seconds) => sum + seconds, 0) / 86_400;
-    // Each delivery waits inside the function as well, so the true time is longer still.
-    expect(days).toBeGreaterThan(12.9);
-    const inside = (999 * 120) / 86_400;
-    expect(days + inside).toBeGreaterThan(14);
   });
 
   test("is spread by a quarter either way", () => {
@@ -78,4 +74,52 @@ test("after attempts without penalty the wait grows up to a minute", () => {
     return waitAfterAttempt({ attempts: 0, history }, middle);
   });
   expect(waits).toEqual([2, 3, 5, 15, 60]);
+});
+
+describe("deliveries, of which SQS allows so many,", () => {
+  const DAY_S = 86_400;
+  const inQueue = (maxReceiveCount: number, messageRetentionDays: number) => ({
+    maxReceiveCount,
+    messageRetentionDays,
+  });
+
+  /** Waits of so many seconds until the deliveries are used up; resolves to how long that took, and to the waits. */
+  function waitsThrough(natural: number, queue: ReturnType<typeof inQueue>) {
+    const waits: number[] = [];
+    let at = 0;
+    for (let receiveCount = 1; receiveCount <= queue.maxReceiveCount; receiveCount += 1) {
+      const wait = withinDeliveries(natural, { receiveCount, sentAt: 0 }, queue, at * 1000);
+      waits.push(wait);
+      at += wait;
+    }
+    return { days: at / DAY_S, waits };
+  }
+
+  test.each([
+    [1, 1000, 14],
+    [5, 1000, 14],
+    [60, 1000, 14],
+    [300, 1000, 14],
+    [7200, 1000, 14],
+    [60, 436, 14],
+    [60, 124, 1],
+  ])("outlast the message, whatever it waits for: %i s, %i deliveries, %i days", (natural, most, days) => {
+    expect(waitsThrough(natural, inQueue(most, days)).days).toBeGreaterThanOrEqual(days);
+  });
+
+  test("a throttled message with 500 of 1,000 behind it still comes back within its minute", () => {
+    const { waits } = waitsThrough(60, inQueue(1000, 14));
+    expect(waits.slice(0, 600)).toEqual(Array.from({ length: 600 }, () => 60));
+    expect(Math.max(...waits)).toBeLessThanOrEqual(PATIENT_WAIT_SECONDS + 60);
+  });
+
+  test("cost a message no patience that is young, or nearly done with", () => {
+    const queue = inQueue(1000, 14);
+    expect(withinDeliveries(60, { receiveCount: 1, sentAt: 0 }, queue, 0)).toBe(60);
+    expect(withinDeliveries(60, { receiveCount: 950, sentAt: 0 }, queue, 13 * DAY_S * 1000)).toBe(60);
+  });
+
+  test("are never stretched beyond what SQS hides a message for", () => {
+    expect(withinDeliveries(60, { receiveCount: 1000, sentAt: 0 }, inQueue(1000, 14), 0)).toBe(39_600);
+  });
 });

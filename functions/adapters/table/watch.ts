@@ -1,0 +1,30 @@
+/** What the sweeps of an engine have seen of invocations: one item, so that it outlives a process. */
+import {
+  type InvocationWatch,
+  invocationWatchSchema,
+  type WatchStore,
+} from "../../core/lifecycle/invocations.ts";
+import type { Key, TableOptions } from "./client.ts";
+import { conditionalPut, getItem } from "./conditional-put.ts";
+
+export const watchKey = (engine: string): Key => ({ pk: `ENGINE#${engine}`, sk: "WATCH" });
+
+export function createWatchStore(options: TableOptions): WatchStore {
+  return {
+    async read(engine) {
+      const found = await getItem(options, watchKey(engine));
+      return found && invocationWatchSchema.parse(found);
+    },
+    async write(engine, left, next) {
+      const item = { ...watchKey(engine), v: 1, ...next };
+      const outcome = await conditionalPut(options, item, standsAs(left));
+      return outcome.put;
+    },
+  };
+}
+
+function standsAs(left: InvocationWatch | undefined) {
+  return left
+    ? { expression: "version = :version", values: { ":version": left.version } }
+    : { expression: "attribute_not_exists(pk)" };
+}
