@@ -70,10 +70,10 @@ async function ticked(
 const all: Part[] = ["drive", "sweep", "budget", "snapshot"];
 
 /** A rollout at work, so that the tick goes on sweeping. */
-async function withOpenRollout(): Promise<World> {
+async function withOpenRollout(facts: { silent_at?: number } = {}): Promise<World> {
   const world = await open();
   await world.put({ key: "open", state: "running", attempt: anAttempt() });
-  await world.alive("invocation-1");
+  await world.alive("invocation-1", facts);
   return world;
 }
 
@@ -120,7 +120,9 @@ describe("a tick", () => {
 });
 
 test("while an engine is started for ten minutes, a tick goes on sweeping and is heard of", async () => {
-  const { published, ran, took } = await ticked(await withOpenRollout(), { driveLooks: 10 });
+  const { published, ran, took } = await ticked(await withOpenRollout({ silent_at: NOW + 10_000_000 }), {
+    driveLooks: 10,
+  });
   // The drive ends beside, so that one look more may have begun.
   expect(published.slice(0, 10)).toEqual(Array.from({ length: 10 }, (_, minute) => minute * 60_000));
   const sweeps = ran.filter(([part]) => part === "sweep").map(([, at]) => at);
