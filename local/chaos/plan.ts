@@ -4,6 +4,7 @@
  */
 import { createRandom, integer, pick } from "../random.ts";
 import { type FaultKind, type KillPoint, killPoints } from "./kinds.ts";
+import { proxyAnswers } from "./proxy-answers.ts";
 
 export interface PlanOptions {
   readonly seed: number;
@@ -119,7 +120,11 @@ export function makePlan({ seed, rollouts, minutes, kinds }: PlanOptions): Plan 
   return {
     kills,
     sweepKills: wanted.has("kill-sweep") ? sweepKills : [],
-    engine: [...requests("engine-", engineCalls, share(60, 2)), ...poolFaults({ seed, rollouts, kinds })],
+    engine: [
+      ...requests("engine-", engineCalls, share(60, 2)),
+      ...poolFaults({ seed, rollouts, kinds }),
+      ...proxyFaults({ seed, rollouts, kinds }),
+    ],
     table: requests("table-", tableCalls, share(40, 3)),
     queue: requests("queue-", queueCalls, share(60, 2)),
     redeliveries: wanted.has("queue-delivered-twice")
@@ -139,6 +144,22 @@ function poolFaults({ seed, rollouts, kinds }: Omit<PlanOptions, "minutes">): Nt
     const what = { kind: kind as keyof typeof poolCalls, call };
     return kinds.includes(what.kind) ? drawn.map((nth) => ({ what, nth })) : [];
   });
+}
+
+/** Each kind on some of the routes, another part of them with each seed. Its own draw, as above. */
+function proxyFaults({ seed, rollouts, kinds }: Omit<PlanOptions, "minutes">): Nth<RequestFault>[] {
+  const routes = [...new Set(engineCalls)];
+  return (Object.keys(proxyAnswers) as FaultKind[])
+    .filter((kind) => kinds.includes(kind))
+    .flatMap((kind) => {
+      const random = createRandom("chaos-proxy", seed, kind);
+      const first = integer(random, 0, routes.length - 1);
+      return Array.from({ length: Math.max(3, Math.round(rollouts / 60)) }, (_, index) => {
+        const call = routes[(first + index) % routes.length] ?? "/end_episode";
+        const most = rareCalls.has(call) ? Math.max(3, rollouts / 10) : rollouts;
+        return { what: { kind, call }, nth: integer(random, 1, Math.ceil(most)) };
+      });
+    });
 }
 
 const requestKinds: ReadonlySet<FaultKind> = new Set([

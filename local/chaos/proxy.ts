@@ -27,6 +27,7 @@ export interface Answer {
   readonly status: number;
   readonly text: string;
   readonly contentType: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 /** What becomes of a request before it reaches the server. */
 export type Before = "pass" | "close" | { readonly hangMs: number } | { readonly answer: Answer };
@@ -139,10 +140,10 @@ async function spoil(verdict: Exclude<Before, "pass">, response: ServerResponse)
     await delay(verdict.hangMs, undefined, { ref: false });
     return void response.destroy();
   }
-  const { status, text, contentType } = verdict.answer;
+  const { status, text, contentType, headers } = verdict.answer;
   send(
     response,
-    { status, headers: { "content-type": contentType }, body: Buffer.alloc(0) },
+    { status, headers: { "content-type": contentType, ...headers }, body: Buffer.alloc(0) },
     Buffer.from(text),
   );
 }

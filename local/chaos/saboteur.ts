@@ -5,6 +5,7 @@ import type { Killer } from "./killer.ts";
 import type { FaultKind, KillPoint, Side, Tally } from "./kinds.ts";
 import type { Plan, RequestFault } from "./plan.ts";
 import type { Before, Interceptor, ProxyRequest } from "./proxy.ts";
+import { proxyAnswers } from "./proxy-answers.ts";
 import { operation, receiptOf, type Seen, StepReader } from "./steps.ts";
 
 /** Longer than most of the clients' limits, shorter than a function's time. */
@@ -125,6 +126,8 @@ function armed(faults: Plan["engine"]): Armed<RequestFault> {
 }
 
 function verdictOf(kind: FaultKind): Before {
+  const ofProxy = proxyAnswers[kind];
+  if (ofProxy !== undefined) return { answer: ofProxy };
   if (kind === "engine-hang") return { hangMs: HANG_MS };
   if (kind === "engine-default-pool")
     return {

@@ -5,6 +5,7 @@ import {
   type PastAttempt,
   type RolloutItem,
 } from "../../../functions/core/rollout/rollout-item.ts";
+import { PROXY_WORDS } from "../proxy-answers.ts";
 import type { Check, Evidence, Violation } from "./evidence.ts";
 
 /** A process learns of the circuit's state a while after it changed. */
@@ -20,7 +21,10 @@ export function checkWaiting(evidence: Evidence): Check {
     counts.attempts += item.history.length;
     counts["without penalty"] += failed.length - blamed.length;
     counts["while the circuit was open"] += blamed.length - item.attempts;
-    const what = miscounted(item, blamed.length, excused) ?? chargedForAnother(blamed, evidence);
+    const what =
+      miscounted(item, blamed.length, excused) ??
+      chargedForAnother(blamed, evidence) ??
+      blamedForProxy(failed);
     if (what) violations.push({ rollout, what });
   }
   for (const { attributes } of evidence.letters ?? []) {
@@ -47,6 +51,15 @@ const HARM =
 function chargedForAnother(blamed: readonly PastAttempt[], { misbehaved }: Evidence): string | undefined {
   const wrong = blamed.find(({ id, detail = "" }) => HARM.test(detail) && misbehaved?.has(id) === false);
   return wrong && `expected no charge for a healthy agent, found ${wrong.reason}: ${wrong.detail}`;
+}
+
+/** A proxy's answer uses up no attempt, and no stored result is dropped over it, which is what `engine-refused` means. */
+function blamedForProxy(failed: readonly PastAttempt[]): string | undefined {
+  const blamed = failed.find(
+    ({ reason, detail }) =>
+      detail?.includes(PROXY_WORDS) && (usesUpAnAttempt(reason) || reason === "engine-refused"),
+  );
+  return blamed && `a proxy's answer ended an attempt: ${blamed.reason}, ${blamed.detail}`;
 }
 
 function wasTripped({ at }: PastAttempt, { tripped = [] }: Evidence): boolean {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Evidence } from "../../../local/chaos/check/evidence.ts";
 import { checkAll, recoveryTimes } from "../../../local/chaos/check/index.ts";
+import { PROXY_WORDS } from "../../../local/chaos/proxy-answers.ts";
 import type { LedgerEvent } from "../../../local/engine/ledger.ts";
 import {
   abort,
@@ -186,6 +187,21 @@ describe("3: nothing stays open", () => {
 });
 
 describe("4: waiting is not failing", () => {
+  it("sees an attempt that a proxy's answer ended", () => {
+    const detail = `end_episode refused with HTTP 403: <h1>${PROXY_WORDS}</h1>`;
+    const dropped = itemOf({
+      history: [past("engine-refused", { detail }), past("ended", { id: "i1.2", reward: 0.5 })],
+    });
+    expect(violated(evidenceOf({ item: dropped }))).toContainEqual([
+      4,
+      `a proxy's answer ended an attempt: engine-refused, ${detail}`,
+    ]);
+    const waited = itemOf({
+      history: [past("engine-unreachable", { detail }), past("ended", { id: "i1.2", reward: 0.5 })],
+    });
+    expect(violated(evidenceOf({ item: waited }))).toEqual([]);
+  });
+
   const history = [
     past("engine-left-rolling"),
     past("agent-error", { id: "i1.2" }),

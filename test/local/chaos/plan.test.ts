@@ -2,6 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { Armed } from "../../../local/chaos/armed.ts";
 import { allKinds, faultKinds, killPoints, kindsNamed, Tally } from "../../../local/chaos/kinds.ts";
 import { busyMs, makePlan } from "../../../local/chaos/plan.ts";
+import { proxyAnswers } from "../../../local/chaos/proxy-answers.ts";
 import { makePushes } from "../../../local/chaos/pushes.ts";
 
 const options = { seed: 7, rollouts: 60, minutes: 5, kinds: allKinds };
@@ -23,6 +24,13 @@ describe("a plan", () => {
     expect(new Set(kinds)).toEqual(new Set(kindsNamed("engine")));
     const all = makePlan(options).timed.filter(({ kind }) => kind.startsWith("engine-"));
     expect(timed).toEqual(all);
+  });
+
+  it("has a proxy answer on every route of the engine within a few seeds, in every way", () => {
+    const seeds = Array.from({ length: 10 }, (_, seed) => makePlan({ ...options, seed }).engine);
+    const strikes = seeds.flat().filter(({ what }) => what.kind.startsWith("engine-proxy-"));
+    const pairs = new Set(strikes.map(({ what }) => `${what.kind} ${what.call}`));
+    expect(pairs.size).toBe(Object.keys(proxyAnswers).length * 7);
   });
 
   it("strikes while the rollouts run, within its minutes", () => {
