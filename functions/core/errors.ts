@@ -37,6 +37,11 @@ export class EngineError extends SortieError {
   readonly detail: string;
   /** Milliseconds after which to ask again, where the answer said so (`retry-after`); at most ten minutes. */
   readonly retryAfterMs: number | undefined;
+  /**
+   * Whether an `unclear` answer shows at least that this request did nothing: something before the engine turned it away, or
+   * put its own words in place of the engine's refusal.
+   */
+  readonly turnedAway: boolean;
 
   constructor(facts: {
     failure: EngineFailure;
@@ -44,6 +49,7 @@ export class EngineError extends SortieError {
     detail: string;
     status?: number | undefined;
     retryAfterMs?: number | undefined;
+    turnedAway?: boolean;
     cause?: unknown;
   }) {
     const status = facts.status === undefined ? "" : ` with HTTP ${facts.status}`;
@@ -54,6 +60,7 @@ export class EngineError extends SortieError {
     this.status = facts.status;
     this.detail = facts.detail;
     this.retryAfterMs = facts.retryAfterMs;
+    this.turnedAway = facts.turnedAway ?? false;
   }
 }
 

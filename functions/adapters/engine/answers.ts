@@ -37,7 +37,14 @@ function field(value: unknown, name: string): unknown {
 export function readAnswer<T>(call: CallName, url: string, reply: HttpReply, schema: z.ZodType<T>): T {
   const { status } = reply;
   const fail = (failure: "refused" | "unclear", detail: string) =>
-    new EngineError({ failure, call, status, detail, retryAfterMs: retryAfterMs(reply) });
+    new EngineError({
+      failure,
+      call,
+      status,
+      detail,
+      retryAfterMs: retryAfterMs(reply),
+      turnedAway: failure === "unclear" && isTurnedAway(reply),
+    });
   if (lacksCall(call, reply)) throw new NotOfferedError(call, status);
   if (isRefusal(call, reply)) throw fail("refused", wordsOf(reply));
   if (status !== 200) throw fail("unclear", strangeAnswer(reply, url));
@@ -46,6 +53,13 @@ export function readAnswer<T>(call: CallName, url: string, reply: HttpReply, sch
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   throw fail("unclear", `expected the protocol's fields, found others: ${quote(issuesOf(parsed.error))}`);
+}
+
+/** Whoever passes a request on answers it with the engine's 200, or with a 5xx; 408 and 499 may come after that as well. */
+function isTurnedAway(reply: HttpReply): boolean {
+  const { status } = reply;
+  if (status === 503) return retryAfterMs(reply) !== undefined;
+  return status >= 300 && status < 500 && status !== 408 && status !== 499;
 }
 
 /** What was found in place of an answer that the engine gives. */

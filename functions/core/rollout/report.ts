@@ -125,7 +125,7 @@ function afterFailedEnd(error: EngineError, state: Reporting): Reported | "look"
   state.toldMs = error.retryAfterMs ?? 0;
   if (error.failure === "unreachable") return { decided: false, detail };
   if (error.failure === "unclear") {
-    state.maybeSent = true;
+    state.maybeSent ||= !error.turnedAway;
     return "look";
   }
   // A body that does not validate has not been taken earlier either.

@@ -68,16 +68,28 @@ describe("the end of an episode", () => {
 
 describe("an end that something before the engine answers", () => {
   test.each([
-    [[403, "who are you?"]],
-    [[404, "Not Found"]],
-    [[401, "Not authenticated"]],
-    [[429, "Too Many Requests"]],
-    [[502, "bad gateway"]],
-    [[405, "Method Not Allowed"]],
-  ] as const)("with %j decides nothing: looked into, and sent again", async (answer) => {
-    const { reported, ends, looks } = await run({ ends: [answer, answer, "ok"], pool: ["ours"] });
-    expect(reported).toEqual({ decided: true, reason: "ended" });
-    expect([ends().length, looks()]).toEqual([3, 4]);
+    [[403, "who are you?"], 2],
+    [[404, "Not Found"], 2],
+    [[401, "Not authenticated"], 2],
+    [[429, "Too Many Requests"], 2],
+    [[502, "bad gateway"], 4],
+    [[503, "busy"], 4],
+    [[503, "busy", "5"], 2],
+    [[405, "Method Not Allowed"], 2],
+  ] as const)(
+    "with %j decides nothing: looked into, %i times in all, and sent again",
+    async (answer, seen) => {
+      const { reported, ends, looks } = await run({ ends: [answer, answer, "ok"], pool: ["ours"] });
+      expect(reported).toEqual({ decided: true, reason: "ended" });
+      expect([ends().length, looks()]).toEqual([3, seen]);
+    },
+  );
+
+  test("is no end that may have been taken: an engine that has gone on has not got the reward", async () => {
+    const away = await run({ ends: [[429, "slow down"]], pool: ["past"] });
+    expect(away.reported).toMatchObject({ decided: true, reason: "engine-left-rolling" });
+    const lost = await run({ ends: [[502, "bad gateway"]], pool: ["past"] });
+    expect(lost.reported).toMatchObject({ decided: true, reason: "unknown" });
   });
 
   test("all the time keeps the stored result for the next delivery", async () => {
@@ -105,7 +117,7 @@ describe("an end that something before the engine answers", () => {
     const limited = [429, "slow down", "70"] as const;
     const patient = await run({ ends: [limited, "ok"], pool: ["ours"] }, { seconds: 120 });
     expect(patient.reported).toEqual({ decided: true, reason: "ended" });
-    expect(patient.clock.sleeps).toEqual([70_000, 5000]);
+    expect(patient.clock.sleeps).toEqual([70_000]);
     const hurried = await run({ ends: [limited], pool: ["ours"] }, { seconds: 60 });
     expect(hurried.reported).toMatchObject({ decided: false });
     expect([hurried.ends().length, hurried.looks()]).toEqual([1, 0]);
