@@ -2,7 +2,7 @@
 import { createEngine } from "../functions/adapters/engine/index.ts";
 import { createAdmissionStore } from "../functions/adapters/table/admission.ts";
 import { createTableClient } from "../functions/adapters/table/client.ts";
-import { AdmissionDesk } from "../functions/core/admission/admission-desk.ts";
+import { AdmissionDesk } from "../functions/core/admission/admission-controller.ts";
 import type { AdmissionStore } from "../functions/core/admission/admission-item.ts";
 import type { ThrottleSetting } from "../functions/core/admission/throttle.ts";
 import { systemClock as clock } from "../functions/system-clock.ts";

@@ -2,7 +2,7 @@
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { createEngineStateStore, setAgreeRequest } from "../functions/adapters/table/engine-state.ts";
 import { asksForAgreement } from "../functions/core/agreement.ts";
-import { isRolling } from "../functions/core/rollout/look.ts";
+import { isRolling } from "../functions/core/rollout/locate-episode.ts";
 import { configFacts } from "./engine-config.ts";
 import { CommandFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";

@@ -1,6 +1,6 @@
 /** An engine's wanted and seen state, in words. */
-import type { Desired, Observed } from "../functions/core/drive/engine-state.ts";
-import { BOOTING, isUp, UNKNOWN } from "../functions/core/drive/observe-engine.ts";
+import type { Desired, Observed } from "../functions/core/engine-lifecycle/engine-state.ts";
+import { BOOTING, isUp, UNKNOWN } from "../functions/core/engine-lifecycle/observe-engine.ts";
 import type { PoolInformation } from "../functions/core/protocol.ts";
 import { span } from "./format.ts";
 import type { Io } from "./io.ts";

@@ -1,7 +1,8 @@
 /** Follows an engine until what is wanted holds, or cannot be had. */
-import { desiredHolds } from "../functions/core/drive/engine-holds.ts";
-import type { Desired, EngineStateStore, Observed } from "../functions/core/drive/engine-state.ts";
-import { isRolling } from "../functions/core/rollout/look.ts";
+
+import type { Desired, EngineStateStore, Observed } from "../functions/core/engine-lifecycle/engine-state.ts";
+import { isRolling } from "../functions/core/rollout/locate-episode.ts";
+import { desiredHolds } from "./engine-convergence.ts";
 import { CONFIG_UNKNOWN, isConfigUnknown } from "./engine-text.ts";
 import { Interrupted } from "./failures.ts";
 import { span } from "./format.ts";

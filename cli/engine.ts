@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { createEngineStateStore, setDesired, type Wish } from "../functions/adapters/table/engine-state.ts";
 import { readLatestSnapshot } from "../functions/adapters/table/lifecycle.ts";
-import type { Desired, Observed } from "../functions/core/drive/engine-state.ts";
+import type { Desired, Observed } from "../functions/core/engine-lifecycle/engine-state.ts";
 import { SettingsError } from "../functions/core/errors.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { agree, refuseHanging } from "./engine-agree.ts";

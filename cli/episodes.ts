@@ -2,13 +2,13 @@
 import { type Command, Option } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { createLifecycleStore } from "../functions/adapters/table/lifecycle.ts";
-import { recentRollouts, type ShownRollout } from "../functions/adapters/table/look-up.ts";
 import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
-import { isOpen, type OpenRolloutItem, rolloutStates } from "../functions/core/rollout/rollout-item.ts";
+import { isOpen, type OpenRolloutItem, rolloutStates } from "../functions/core/rollout/item.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import type { Deployment } from "./deployment.ts";
 import { figure, NOTHING, span } from "./format.ts";
 import { type Io, printJson } from "./io.ts";
+import { recentRollouts, type ShownRollout } from "./look-up.ts";
 import { duration, whole } from "./options.ts";
 import { listTable } from "./tables.ts";
 import { printable } from "./terminal-text.ts";

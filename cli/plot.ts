@@ -1,6 +1,6 @@
 /** Reward, throughput and queue depth over time, drawn in the terminal. */
 import draw from "simple-ascii-chart";
-import type { FleetSnapshot, Snapshot } from "../functions/core/lifecycle/snapshot.ts";
+import type { FleetSnapshot, Snapshot } from "../functions/core/housekeeping/snapshot.ts";
 import { figure } from "./format.ts";
 import type { Io } from "./io.ts";
 import { totalsSince } from "./since.ts";

@@ -1,6 +1,6 @@
 /** The history of one rollout, in words. */
 import { type Reason, reasons, usesUpAnAttempt } from "../functions/core/reasons.ts";
-import type { Attempt, PastAttempt, RolloutItem } from "../functions/core/rollout/rollout-item.ts";
+import type { Attempt, PastAttempt, RolloutItem } from "../functions/core/rollout/item.ts";
 import { figure, shortSpan, span } from "./format.ts";
 import type { Io } from "./io.ts";
 import { counted } from "./push/text.ts";

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
-import type { RolloutItem } from "../functions/core/rollout/rollout-item.ts";
+import type { RolloutItem } from "../functions/core/rollout/item.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { CommandFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";

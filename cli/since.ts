@@ -1,6 +1,6 @@
 /** A snapshot whose fleets count only what came since another: counters only grow, so the difference says it. */
-import type { FleetSnapshot, Snapshot } from "../functions/core/lifecycle/snapshot.ts";
-import { noTotals, rewardDeviation, rewardMean, type Totals } from "../functions/core/lifecycle/totals.ts";
+import type { FleetSnapshot, Snapshot } from "../functions/core/housekeeping/snapshot.ts";
+import { noTotals, rewardDeviation, rewardMean, type Totals } from "../functions/core/housekeeping/totals.ts";
 
 /** The snapshot, with the fleets' figures since the first of `history` (oldest first). */
 export function since(snapshot: Snapshot, history: readonly Snapshot[]): Snapshot {

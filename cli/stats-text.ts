@@ -1,11 +1,11 @@
 /** A snapshot as text: what the reference's `print_rollout_stat` prints, then each fleet's own figures. */
 
-import type { FleetSnapshot, Snapshot } from "../functions/core/lifecycle/snapshot.ts";
+import type { FleetSnapshot, Snapshot } from "../functions/core/housekeeping/snapshot.ts";
 import type { PoolInformation } from "../functions/core/protocol.ts";
 import { type Reason, reasons } from "../functions/core/reasons.ts";
-import { rolloutStat } from "../functions/core/rollout-stat.ts";
 import { figure, NOTHING, span } from "./format.ts";
 import type { Io, Style } from "./io.ts";
+import { rolloutStat } from "./rollout-stat.ts";
 import { figuresTable, labelledTable } from "./tables.ts";
 import { printable } from "./terminal-text.ts";
 

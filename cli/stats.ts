@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { Option } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { readLatestSnapshot, readSnapshots } from "../functions/adapters/table/lifecycle.ts";
-import type { Snapshot } from "../functions/core/lifecycle/snapshot.ts";
+import type { Snapshot } from "../functions/core/housekeeping/snapshot.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { CommandFailure, describeFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";

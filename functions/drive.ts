@@ -3,12 +3,12 @@
 import type { TableOptions } from "./adapters/table/client.ts";
 import { createEngineStateStore, readAgreeRequest } from "./adapters/table/engine-state.ts";
 import { createLeaseStore, tickLease } from "./adapters/table/lease.ts";
-import { Agreement } from "./core/drive/agree.ts";
-import { driveEngine } from "./core/drive/drive.ts";
-import type { Observed } from "./core/drive/engine-state.ts";
-import { withLease } from "./core/drive/lease.ts";
 import type { Engine } from "./core/engine.ts";
-import type { FleetQueue } from "./core/lifecycle/take-snapshot.ts";
+import { Agreement } from "./core/engine-lifecycle/agree.ts";
+import { driveEngine } from "./core/engine-lifecycle/drive.ts";
+import type { Observed } from "./core/engine-lifecycle/engine-state.ts";
+import { withLease } from "./core/engine-lifecycle/lease.ts";
+import type { FleetQueue } from "./core/housekeeping/take-snapshot.ts";
 import type { Log } from "./core/ports.ts";
 import { deployedFleetId, type LifecycleEnvironment } from "./environment.ts";
 import { systemClock as clock } from "./system-clock.ts";

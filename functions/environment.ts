@@ -1,13 +1,13 @@
 /** The one reader of the environment: decoded once, by zod, every fault reported at once. */
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import { lifecycleVariables, rolloutVariables } from "./contract/environment-names.ts";
 import { fleetIdOf } from "./core/client-uuid.ts";
-import { lifecycleDefaults } from "./core/drive/engine-state.ts";
+import { lifecycleDefaults } from "./core/engine-lifecycle/engine-state.ts";
 import { SettingsError } from "./core/errors.ts";
-import { SWEEP_INTERVAL_SECONDS } from "./core/lifecycle/tick.ts";
+import { SWEEP_INTERVAL_SECONDS } from "./core/housekeeping/tick.ts";
 import type { FleetLimits } from "./core/ports.ts";
-import { HEARTBEAT_SECONDS } from "./core/rollout/signs-of-life.ts";
-import { lifecycleVariables, rolloutVariables } from "./environment-names.ts";
+import { HEARTBEAT_SECONDS } from "./core/rollout/heartbeat.ts";
 
 /** Longer than an agent may well compute in one go where the processor is shared; its neighbours wait meanwhile. */
 const AGENT_BLOCK_SECONDS = 20;

@@ -16,7 +16,7 @@ import { createRolloutStore } from "./adapters/table/rollouts.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import type { Hosted } from "./agent-host.ts";
-import { FleetGate } from "./core/gate.ts";
+import { FleetGate } from "./core/circuit/gate.ts";
 import type { Ports, QueueRecord } from "./core/ports.ts";
 import { representedEngine } from "./core/representative.ts";
 import { runBatch } from "./core/rollout/batch.ts";

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { Token } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { rolloutVariables as variables } from "../functions/environment-names.ts";
+import { rolloutVariables as variables } from "../functions/contract/environment-names.ts";
 import { DEFAULT_HEADER, type EngineAccess, engineFaults } from "./engine-settings.ts";
 import type { SortieFunction } from "./function-defaults.ts";
 import { SettingsError } from "./settings-error.ts";

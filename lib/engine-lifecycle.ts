@@ -4,8 +4,21 @@ import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Schedule, ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import { LambdaInvoke } from "aws-cdk-lib/aws-scheduler-targets";
 import { Construct } from "constructs";
+import {
+  type FleetVariable,
+  lifecycleVariables as variables,
+} from "../functions/contract/environment-names.ts";
+import {
+  CHANGE_INDEX,
+  engineItems,
+  fleetItems,
+  INVOCATIONS,
+  invocationsOf,
+  OPEN_INDEX,
+  openPartitions,
+  rolloutsOf,
+} from "../functions/contract/table-keys.ts";
 import { entries } from "../functions/entries.ts";
-import { type FleetVariable, lifecycleVariables as variables } from "../functions/environment-names.ts";
 import { accessEnvironment, bundledFiles, checkAccess, grantAccess } from "./engine-access.ts";
 import { EngineAlarms } from "./engine-alarms.ts";
 import type { AgreeAfter, EngineAccess } from "./engine-settings.ts";
@@ -16,16 +29,6 @@ import { completeDeployment, DEFAULT_NAME } from "./settings.ts";
 import { SettingsError } from "./settings-error.ts";
 import type { DeploymentSettings } from "./settings-schema.ts";
 import type { StateTable } from "./state-table.ts";
-import {
-  CHANGE_INDEX,
-  engineItems,
-  fleetItems,
-  INVOCATIONS,
-  invocationsOf,
-  OPEN_INDEX,
-  openPartitions,
-  rolloutsOf,
-} from "./table-keys.ts";
 
 /** Lambda's limit: starting an engine takes up to ten minutes. */
 const TIMEOUT_SECONDS = 900;

@@ -4,8 +4,9 @@ import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { rolloutVariables as variables } from "../functions/contract/environment-names.ts";
+import { fleetItems, INVOCATIONS, rolloutsOf } from "../functions/contract/table-keys.ts";
 import { entries } from "../functions/entries.ts";
-import { rolloutVariables as variables } from "../functions/environment-names.ts";
 import { accessEnvironment, bundledFiles, checkAccess, grantAccess } from "./engine-access.ts";
 import type { EngineAccess } from "./engine-settings.ts";
 import { FleetAlarms } from "./fleet-alarms.ts";
@@ -16,7 +17,6 @@ import { retention } from "./retention.ts";
 import { DEFAULT_NAME, decodeSettings } from "./settings.ts";
 import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
 import { StateTable } from "./state-table.ts";
-import { fleetItems, INVOCATIONS, rolloutsOf } from "./table-keys.ts";
 
 /** Everything but `engineUrl` has a default; the keys of settings are described at their schemas. */
 export interface RolloutFleetProps extends Partial<FleetSettings>, Partial<DeploymentSettings> {

@@ -2,9 +2,9 @@ import { AttributeType, Billing, ProjectionType, TableEncryptionV2, TableV2 } fr
 import type { IRole } from "aws-cdk-lib/aws-iam";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
+import { CHANGE_INDEX, OPEN_INDEX } from "../functions/contract/table-keys.ts";
 import { retention } from "./retention.ts";
 import { deploymentDefaults } from "./settings-schema.ts";
-import { CHANGE_INDEX, OPEN_INDEX } from "./table-keys.ts";
 
 export interface StateTableProps {
   /** Keep the table, and refuse its deletion, when the stack is destroyed. Default: true. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { sendAll } from "../../functions/adapters/queue/producer.ts";
+import { sendAll } from "../../cli/push/producer.ts";
 import { encodeMessage } from "../../functions/core/rollout/envelope.ts";
 import { fleetsOf } from "../../local/job/deployment.ts";
 import { synthesise } from "../../local/synth.ts";

@@ -1,8 +1,9 @@
 /** What a dead letter says of itself. */
-import type { Letter } from "../../functions/adapters/queue/letters.ts";
+
 import { InvalidMessageError } from "../../functions/core/errors.ts";
 import { reasons } from "../../functions/core/reasons.ts";
 import { decodeMessage, type Rollout } from "../../functions/core/rollout/message.ts";
+import type { Letter } from "./letters.ts";
 
 /** SQS itself makes a letter of what was received `maxReceiveCount` times, and says no reason. */
 export const RECEIVED_TOO_OFTEN = "received-too-often";

@@ -1,7 +1,8 @@
 /** `sortie dead list` and `show`: letters are lent, and come back. */
-import type { Letter } from "../../functions/adapters/queue/letters.ts";
+
 import { type Io, printJson } from "../io.ts";
 import { factsOf, type LetterFacts } from "./letter.ts";
+import type { Letter } from "./letters.ts";
 import { type DeadOptions, LOOK_SECONDS, type Place } from "./place.ts";
 import { visitLetters } from "./select.ts";
 import { addToGroups, type Group, groupsText, letterText } from "./text.ts";

@@ -1,7 +1,8 @@
 /** A fleet's dead letters, and what the command line wants of them. */
-import type { LetterQueue } from "../../functions/adapters/queue/letters.ts";
+
 import type { CommonOptions } from "../connection.ts";
 import type { Deployment, Fleet } from "../deployment.ts";
+import type { LetterQueue } from "./letters.ts";
 
 export interface DeadOptions extends CommonOptions {
   readonly fleet?: string;

@@ -1,9 +1,9 @@
 /** `sortie dead purge`. */
 import { readDepth } from "../../functions/adapters/queue/depth.ts";
-import { type LetterQueue, purge, removeLetter } from "../../functions/adapters/queue/letters.ts";
 import { CommandFailure } from "../failures.ts";
 import { type Io, printJson } from "../io.ts";
 import { counted } from "../push/text.ts";
+import { type LetterQueue, purge, removeLetter } from "./letters.ts";
 import { type DeadOptions, type Place, settledAll, WORK_SECONDS } from "./place.ts";
 import { visitLetters } from "./select.ts";
 

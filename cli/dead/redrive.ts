@@ -6,21 +6,17 @@
  * new rollout each time it is sent: its old item keeps the mark that it is being sent again, and where that mark stands
  * already, only a person can say whether the message went out.
  */
-import {
-  type Letter,
-  type LetterQueue,
-  removeLetter,
-  sendAgain,
-} from "../../functions/adapters/queue/letters.ts";
+
 import type { Clock, Random } from "../../functions/core/clock.ts";
 import { describeError } from "../../functions/core/errors.ts";
 import type { Log, RolloutStore } from "../../functions/core/ports.ts";
+import { isOpen, isSentAgain, type RolloutItem } from "../../functions/core/rollout/item.ts";
 import type { Rollout } from "../../functions/core/rollout/message.ts";
-import { transition } from "../../functions/core/rollout/persist.ts";
-import { isOpen, isSentAgain, type RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
 import { firstSeen, type NextItem } from "../../functions/core/rollout/transitions.ts";
+import { transition } from "../../functions/core/rollout/write-transition.ts";
 import type { Fleet } from "../deployment.ts";
 import { rolloutOf } from "./letter.ts";
+import { type Letter, type LetterQueue, removeLetter, sendAgain } from "./letters.ts";
 
 /**
  * `sent` back in the queue; `ended` it had ended meanwhile, and the letter is removed; `open` an episode of it is open,

@@ -1,11 +1,7 @@
 /** Goes through a fleet's dead letters: each is lent for a short time, and shown to others again afterwards. */
-import {
-  allLetters,
-  type Letter,
-  type LetterQueue,
-  showAgain,
-} from "../../functions/adapters/queue/letters.ts";
+
 import { factsOf, type LetterFacts } from "./letter.ts";
+import { allLetters, type Letter, type LetterQueue, showAgain } from "./letters.ts";
 
 export interface Selection {
   readonly reason?: string | undefined;

@@ -1,7 +1,7 @@
 /** The lifecycle function, and the engine as the functions see it. */
 import { createEngineStateStore } from "../../functions/adapters/table/engine-state.ts";
 import { readLatestSnapshot } from "../../functions/adapters/table/lifecycle.ts";
-import type { Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
+import type { Snapshot } from "../../functions/core/housekeeping/snapshot.ts";
 import { CANNOT_CONNECT } from "../../functions/core/protocol.ts";
 import type { Deployment } from "../deployment.ts";
 import { hangsWithout } from "../engine-agree.ts";

@@ -1,11 +1,11 @@
 /** What a fleet does: whether it may claim, whether its rollouts die, and whether its function gets anywhere. */
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { readSnapshots } from "../../functions/adapters/table/lifecycle.ts";
-import { recentRollouts, type ShownRollout } from "../../functions/adapters/table/look-up.ts";
-import type { FleetSnapshot, Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
-import type { PastAttempt } from "../../functions/core/rollout/rollout-item.ts";
+import type { FleetSnapshot, Snapshot } from "../../functions/core/housekeeping/snapshot.ts";
+import type { PastAttempt } from "../../functions/core/rollout/item.ts";
 import type { Fleet } from "../deployment.ts";
 import { span } from "../format.ts";
+import { recentRollouts, type ShownRollout } from "../look-up.ts";
 import { counted } from "../push/text.ts";
 import { type Check, type CheckPorts, failed, ok, unknown, warning } from "./finding.ts";
 import { lastFunctionError } from "./function-log.ts";

@@ -1,11 +1,12 @@
 /** Second pass: the checked tasks become messages, but for rollouts that have ended already. */
-import { sendAll } from "../../functions/adapters/queue/producer.ts";
+
 import type { TableOptions } from "../../functions/adapters/table/client.ts";
-import { readStates } from "../../functions/adapters/table/look-up.ts";
-import type { RolloutState } from "../../functions/core/rollout/rollout-item.ts";
+import type { RolloutState } from "../../functions/core/rollout/item.ts";
 import type { Aws } from "../aws.ts";
+import { readStates } from "../look-up.ts";
 import { bodyOf, keyOf } from "./body.ts";
 import type { Wishes } from "./prepare.ts";
+import { sendAll } from "./producer.ts";
 import type { Spooled } from "./spool.ts";
 
 export interface Target {

@@ -1,15 +1,15 @@
 /** The ports of the domain. Each has one implementation, in `adapters/`. */
 import type { AdmissionStore } from "./admission/admission-item.ts";
 import type { ThrottleSetting } from "./admission/throttle.ts";
+import type { Passage, Probe } from "./circuit/gate.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Engine } from "./engine.ts";
-import type { Passage, Probe } from "./gate.ts";
 import type { EpisodeType, WorkflowOutput } from "./protocol.ts";
 import type { Reason } from "./reasons.ts";
 import type { BatchStore } from "./rollout/batch-seen.ts";
 import type { AbortStore } from "./rollout/give-back.ts";
+import type { RolloutItem } from "./rollout/item.ts";
 import type { Rollout } from "./rollout/message.ts";
-import type { RolloutItem } from "./rollout/rollout-item.ts";
 import type { Usage, UsageStore } from "./spend/spend.ts";
 
 /** `moved` the write took place; otherwise the item that stands there instead. */

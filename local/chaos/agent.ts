@@ -2,7 +2,7 @@
  * The agent of a chaos run: one call to the model, and misbehaviour by seed. What it does is drawn from the task's
  * metadata and the episode's key, so that a rollout's next attempt draws anew.
  */
-import type { Agent, AgentEpisode, AgentOutput, Task } from "../../functions/core/agent.ts";
+import type { Agent, AgentEpisode, AgentOutput, Task } from "../../functions/contract/agent.ts";
 import { createRandom, hash } from "../random.ts";
 import { type Ailment, type ChaosTask, INJECTED } from "./task-facts.ts";
 

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
-import type { RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
+import type { RolloutItem } from "../../functions/core/rollout/item.ts";
 import type { LocalFleet } from "../job/deployment.ts";
 import type { System } from "../system.ts";
 import type { Letter, Window } from "./check/evidence.ts";

@@ -1,6 +1,6 @@
 /** The system that a chaos run torments: the whole local one, on a scale of seconds, behind three proxies. */
 import { join } from "node:path";
-import { lifecycleVariables, rolloutVariables } from "../../functions/environment-names.ts";
+import { lifecycleVariables, rolloutVariables } from "../../functions/contract/environment-names.ts";
 import { fleetsOf, type LocalFleet } from "../job/deployment.ts";
 import type { LambdaFunction } from "../lambda/function.ts";
 import { synthesise } from "../synth.ts";

@@ -9,12 +9,12 @@ import { createModel } from "../engine/model.ts";
 import { startEngine } from "../engine/start.ts";
 import { generateProblems } from "../problems/problems.ts";
 import { checkAll } from "./check/index.ts";
+import { Saboteur } from "./fault-injector.ts";
 import { Killer } from "./killer.ts";
 import { kindsNamed, Tally } from "./kinds.ts";
 import { makePlan } from "./plan.ts";
 import { FaultProxy } from "./proxy.ts";
 import { checkTable } from "./report.ts";
-import { Saboteur } from "./saboteur.ts";
 import { injectTimed } from "./timed.ts";
 
 const options = new Command("foreign")

@@ -2,11 +2,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EngineHandle } from "../engine/start.ts";
 import { createRandom } from "../random.ts";
+import type { Saboteur } from "./fault-injector.ts";
 import type { Killer } from "./killer.ts";
 import type { Tally } from "./kinds.ts";
 import type { TimedFault } from "./plan.ts";
 import type { FaultProxy } from "./proxy.ts";
-import type { Saboteur } from "./saboteur.ts";
 
 export interface TimedParts {
   readonly seed: number;

@@ -1,6 +1,6 @@
 /** What is done to the system, one phase after the other. */
 import { randomUUID } from "node:crypto";
-import { sendAll } from "../../functions/adapters/queue/producer.ts";
+import { sendAll } from "../../cli/push/producer.ts";
 import { setDesired } from "../../functions/adapters/table/engine-state.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import type { Engine } from "../../functions/core/engine.ts";

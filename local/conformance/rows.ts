@@ -1,5 +1,5 @@
 /** Judges a run: one row for each thing that has to hold. Pure, so that each verdict can be tested by itself. */
-import type { ChangedRollout } from "../../functions/core/lifecycle/totals.ts";
+import type { ChangedRollout } from "../../functions/core/housekeeping/totals.ts";
 import type { LedgerOutput } from "./ledger.ts";
 import type { PoolSeen } from "./pool-watch.ts";
 

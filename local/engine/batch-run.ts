@@ -1,5 +1,5 @@
 /** The trainer's threads over one batch: they offer episodes, take outputs and model calls, and report the pool. */
-import type { ChatRequest } from "../../functions/core/agent.ts";
+import type { ChatRequest } from "../../functions/contract/agent.ts";
 import { Batch } from "./batch.ts";
 import type { EngineConfig, ModelReply } from "./config.ts";
 import type { EngineState } from "./engine.ts";

@@ -1,5 +1,5 @@
 /** The routes to the model, in both published versions. Both let refused calls reach it. */
-import type { ChatMessage, ChatRequest } from "../../functions/core/agent.ts";
+import type { ChatMessage, ChatRequest } from "../../functions/contract/agent.ts";
 import { type Answer, ok, Refusal } from "./answers.ts";
 import { type Completion, completionOf } from "./completion.ts";
 import type { ModelReply } from "./config.ts";

@@ -1,5 +1,5 @@
 /** A model's answer as the engine words it: one JSON object, or server-sent events. */
-import type { ToolCall } from "../../functions/core/agent.ts";
+import type { ToolCall } from "../../functions/contract/agent.ts";
 import type { ModelReply } from "./config.ts";
 import { pythonJson } from "./python.ts";
 

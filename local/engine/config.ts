@@ -1,6 +1,6 @@
 /** What can be set of the stand-in engine. Times are seconds, as on the wire. */
 import { availableParallelism } from "node:os";
-import type { ChatMessage, ChatRequest } from "../../functions/core/agent.ts";
+import type { ChatMessage, ChatRequest } from "../../functions/contract/agent.ts";
 import type { Clock, Random } from "../../functions/core/clock.ts";
 import type { Faults } from "./faults.ts";
 

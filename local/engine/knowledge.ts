@@ -1,5 +1,5 @@
 /** What the stand-in's model knows: the questions of a dataset, found by their text in what it is asked. */
-import type { ChatMessage } from "../../functions/core/agent.ts";
+import type { ChatMessage } from "../../functions/contract/agent.ts";
 import type { Task } from "../../functions/core/protocol.ts";
 
 export interface Known {

@@ -1,5 +1,5 @@
 /** Anthropic's Messages API as the newer engine speaks it: text and tool use, nothing else. */
-import type { ChatMessage, ToolCall } from "../../functions/core/agent.ts";
+import type { ChatMessage, ToolCall } from "../../functions/contract/agent.ts";
 import type { Completion } from "./completion.ts";
 import type { Dialect, Named } from "./dialects.ts";
 import { pythonJson } from "./python.ts";

@@ -2,7 +2,7 @@
  * The model behind the stand-in's `/chat/completions`. It answers what it is asked in the messages; whether rightly is
  * drawn from its skill, which grows with the engine's `global_step`, so that the rewards of a run rise as in training.
  */
-import type { ChatMessage, ChatRequest, ToolCall } from "../../functions/core/agent.ts";
+import type { ChatMessage, ChatRequest, ToolCall } from "../../functions/contract/agent.ts";
 import type { Random } from "../../functions/core/clock.ts";
 import type { Task } from "../../functions/core/protocol.ts";
 import { createRandom, hash, integer, pick } from "../random.ts";

@@ -1,5 +1,5 @@
 /** OpenAI's Responses API as the newer engine speaks it: text and function calls, nothing else. */
-import type { ChatMessage } from "../../functions/core/agent.ts";
+import type { ChatMessage } from "../../functions/contract/agent.ts";
 import type { Completion } from "./completion.ts";
 import type { Dialect, Named } from "./dialects.ts";
 import { pythonJson } from "./python.ts";

@@ -1,6 +1,6 @@
 /** What became of the rollouts of a run, from the table and from the stand-in engine's ledger. */
-import type { LifecycleStore } from "../../functions/core/lifecycle/take-snapshot.ts";
-import type { ChangedRollout } from "../../functions/core/lifecycle/totals.ts";
+import type { LifecycleStore } from "../../functions/core/housekeeping/take-snapshot.ts";
+import type { ChangedRollout } from "../../functions/core/housekeeping/totals.ts";
 import type { Ledger } from "../engine/ledger.ts";
 
 export interface Account {

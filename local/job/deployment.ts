@@ -1,5 +1,5 @@
 /** What the job needs of a running system, read from the environment that the template gives its functions. */
-import { rolloutVariables as variables } from "../../functions/environment-names.ts";
+import { rolloutVariables as variables } from "../../functions/contract/environment-names.ts";
 import type { System } from "../system.ts";
 
 export interface LocalFleet {

@@ -1,10 +1,10 @@
 /** The tasks of a local run: from a file, or generated. */
 import { readFile } from "node:fs/promises";
 import type { Task } from "../../functions/core/protocol.ts";
-import { parseTaskLines } from "../../functions/core/rollout/task-lines.ts";
 import { InputError } from "../input-error.ts";
 import { generateProblems } from "../problems/problems.ts";
 import type { JobOptions } from "./options.ts";
+import { parseTaskLines } from "./task-lines.ts";
 
 export async function tasksOf(options: JobOptions): Promise<Task[]> {
   const count = Math.ceil(options.rollouts / options.repeats);

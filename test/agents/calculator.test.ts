@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import agent, { TURN_LIMIT } from "../../agents/calculator.ts";
-import type { ChatMessage } from "../../functions/core/agent.ts";
+import type { ChatMessage } from "../../functions/contract/agent.ts";
 import { calls, makeTask, says, scripted } from "./episode.ts";
 
 const expression = (text: string) => JSON.stringify({ expression: text });

@@ -1,5 +1,5 @@
 /** A task and an episode for the tests of agents; the model is a script of replies. */
-import type { AgentEpisode, ChatMessage, ChatRequest, Task } from "../../functions/core/agent.ts";
+import type { AgentEpisode, ChatMessage, ChatRequest, Task } from "../../functions/contract/agent.ts";
 
 export function makeTask(fields: Partial<Task> = {}): Task {
   return {

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { PurgeQueueCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { allLetters, type Letter } from "../../functions/adapters/queue/letters.ts";
+import { allLetters, type Letter } from "../../cli/dead/letters.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
-import type { RolloutItem } from "../../functions/core/rollout/rollout-item.ts";
+import type { RolloutItem } from "../../functions/core/rollout/item.ts";
 import { anItem, anOpenItem } from "../functions/core/items.ts";
 import { messageCounts, receiveNow } from "../local/helpers/queues.ts";
 import { sendJson, serve } from "../support/http-server.ts";

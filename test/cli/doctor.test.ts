@@ -10,7 +10,7 @@ import { announceLocalRun, retractLocalRun } from "../../cli/local-run.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
-import type { Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
+import type { Snapshot } from "../../functions/core/housekeeping/snapshot.ts";
 import { poolInformationSchema } from "../../functions/core/protocol.ts";
 import { arn } from "../../local/region.ts";
 import { anItem } from "../functions/core/items.ts";

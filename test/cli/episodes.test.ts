@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
-import type { PastAttempt } from "../../functions/core/rollout/rollout-item.ts";
+import type { PastAttempt } from "../../functions/core/rollout/item.ts";
 import { anItem, anOpenItem } from "../functions/core/items.ts";
 import { type Deployed, startDeployment } from "./deployment.ts";
 import { sortie } from "./here.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CommandFailure, describeFailure } from "../../cli/failures.ts";
-import { snapshotSchema } from "../../functions/core/lifecycle/snapshot.ts";
+import { snapshotSchema } from "../../functions/core/housekeeping/snapshot.ts";
 
 const where = { table: "stats", region: "eu-central-1" };
 

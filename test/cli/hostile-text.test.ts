@@ -9,7 +9,7 @@ import { createEngineStateStore, setDesired } from "../../functions/adapters/tab
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
-import { nothingObserved } from "../../functions/core/drive/observe-engine.ts";
+import { nothingObserved } from "../../functions/core/engine-lifecycle/observe-engine.ts";
 import { anItem, anOpenItem } from "../functions/core/items.ts";
 import { type Deployed, startDeployment } from "./deployment.ts";
 import { type Ran, sortie } from "./here.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { curvesOf, plotText } from "../../cli/plot.ts";
 import { since } from "../../cli/since.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
-import type { Totals } from "../../functions/core/lifecycle/totals.ts";
+import type { Totals } from "../../functions/core/housekeeping/totals.ts";
 import { type Deployed, startDeployment } from "./deployment.ts";
 import { sortie } from "./here.ts";
 import { fleetOf, snapshotOf } from "./samples.ts";

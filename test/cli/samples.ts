@@ -1,7 +1,7 @@
 /** Snapshots that take only what a test is about. */
 import type { z } from "zod";
-import { type Snapshot, snapshotSchema } from "../../functions/core/lifecycle/snapshot.ts";
-import { noTotals, type Totals } from "../../functions/core/lifecycle/totals.ts";
+import { type Snapshot, snapshotSchema } from "../../functions/core/housekeeping/snapshot.ts";
+import { noTotals, type Totals } from "../../functions/core/housekeeping/totals.ts";
 
 type WrittenSnapshot = z.input<typeof snapshotSchema>;
 type WrittenFleet = WrittenSnapshot["fleets"][string];

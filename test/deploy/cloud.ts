@@ -10,8 +10,8 @@ import { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { GetFunctionConfigurationCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
+import { sendAll } from "../../cli/push/producer.ts";
 import { readDepth } from "../../functions/adapters/queue/depth.ts";
-import { sendAll } from "../../functions/adapters/queue/producer.ts";
 import { CHANGE_INDEX, readLatestSnapshot } from "../../functions/adapters/table/lifecycle.ts";
 
 export const STACK = "Sortie";

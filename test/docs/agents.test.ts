@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import type { AgentEpisode } from "../../functions/core/agent.ts";
+import type { AgentEpisode } from "../../functions/contract/agent.ts";
 import { makeTask, says, scripted } from "../agents/episode.ts";
 import first from "../agents/samples/first.ts";
 import ownClient, { openAiOptions } from "../agents/samples/own-client.ts";

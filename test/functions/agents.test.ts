@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../functions/core/agent.ts";
-import { askOnce, houses } from "../support/house.ts";
+import type { Agent } from "../../functions/contract/agent.ts";
+import { askOnce, houses } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
 const open = houses();

@@ -1,9 +1,9 @@
 /** Weight syncs that wait for the clients to agree: rollouts, their ends and the lifecycle function's agreement together. */
 import { describe, expect, test } from "vitest";
 import type { AgreeRule } from "../../functions/core/agreement.ts";
-import { Agreement, type AgreeRequest } from "../../functions/core/drive/agree.ts";
+import { Agreement, type AgreeRequest } from "../../functions/core/engine-lifecycle/agree.ts";
 import type { CollectionMethod } from "../../local/engine/config.ts";
-import { type House, houses } from "../support/house.ts";
+import { type House, houses } from "../support/fleet-fixture.ts";
 import { aRollout } from "../support/rollouts.ts";
 
 const open = houses();

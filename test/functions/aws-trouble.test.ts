@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Agent } from "../../functions/core/agent.ts";
-import { askOnce, type HouseOptions, houses } from "../support/house.ts";
+import type { Agent } from "../../functions/contract/agent.ts";
+import { askOnce, type HouseOptions, houses } from "../support/fleet-fixture.ts";
 import { linkTo } from "../support/link.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 

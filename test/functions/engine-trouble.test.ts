@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Fault, FaultCall } from "../../local/engine/faults.ts";
-import { type House, type HouseOptions, houses } from "../support/house.ts";
+import { type House, type HouseOptions, houses } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
 const open = houses();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { FAILURES_TO_TRIP } from "../../functions/core/gate.ts";
-import { askOnce, houses } from "../support/house.ts";
+import { FAILURES_TO_TRIP } from "../../functions/core/circuit/gate.ts";
+import { askOnce, houses } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
 const open = houses();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Task } from "../../functions/core/protocol.ts";
-import { askOnce, type House, houses } from "../support/house.ts";
+import { askOnce, type House, houses } from "../support/fleet-fixture.ts";
 import { aRollout, aTask, keyOf } from "../support/rollouts.ts";
 
 const open = houses();

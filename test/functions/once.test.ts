@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { askOnce, houses } from "../support/house.ts";
+import { askOnce, houses } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
 const open = houses();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FastClock } from "../support/fast-clock.ts";
+import { type House, houses } from "../support/fleet-fixture.ts";
 import { answerOf, functionProcesses } from "../support/function-process.ts";
-import { type House, houses } from "../support/house.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
 const open = houses();

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FaultProxy, type Interceptor } from "../../local/chaos/proxy.ts";
 import { proxyAnswers } from "../../local/chaos/proxy-answers.ts";
-import { type House, houses } from "../support/house.ts";
+import { type House, houses } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
 const open = houses();

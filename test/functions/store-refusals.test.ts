@@ -1,6 +1,6 @@
 /** What becomes of a rollout that the table will never write down, or not while the deployment is wrong. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type HouseOptions, houses } from "../support/house.ts";
+import { type HouseOptions, houses } from "../support/fleet-fixture.ts";
 import { type Refusal, refusingTable } from "../support/refusing-table.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 

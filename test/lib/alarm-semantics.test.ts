@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Snapshot } from "../../functions/core/lifecycle/snapshot.ts";
+import type { Snapshot } from "../../functions/core/housekeeping/snapshot.ts";
 import { createMeter, publishSnapshot, publishWaited } from "../../functions/meter.ts";
 import { fleetOf, snapshotOf } from "../cli/samples.ts";
 import { type AlarmDefinition, type Datapoint, isOn, minutesOn } from "../support/cloudwatch-alarm.ts";

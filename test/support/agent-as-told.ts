@@ -1,6 +1,6 @@
 /** An agent that does what its task's `env_type` says. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Agent } from "../../functions/core/agent.ts";
+import type { Agent } from "../../functions/contract/agent.ts";
 
 const agent: Agent = async (task, episode) => {
   await episode.chat({ messages: [{ role: "user", content: task.main_query }] });

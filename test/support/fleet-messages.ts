@@ -5,7 +5,7 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import { sendAll } from "../../functions/adapters/queue/producer.ts";
+import { sendAll } from "../../cli/push/producer.ts";
 import type { QueueRecord } from "../../functions/core/ports.ts";
 import { messageCounts } from "../local/helpers/queues.ts";
 

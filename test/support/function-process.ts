@@ -5,12 +5,12 @@ import { join } from "node:path";
 import type { SQSBatchResponse } from "aws-lambda";
 import { build } from "esbuild";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { rolloutVariables as names } from "../../functions/contract/environment-names.ts";
 import type { QueueRecord } from "../../functions/core/ports.ts";
 import { entries } from "../../functions/entries.ts";
-import { rolloutVariables as names } from "../../functions/environment-names.ts";
 import { LambdaFunction } from "../../local/lambda/function.ts";
 import type { InvocationResult } from "../../local/lambda/invocation.ts";
-import type { House } from "./house.ts";
+import type { House } from "./fleet-fixture.ts";
 
 const agentOfTests = join(import.meta.dirname, "agent-as-told.ts");
 

@@ -1,11 +1,11 @@
 /** Runs agents for the function, in this thread or process: whatever one of them does is told by its number. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Agent } from "../../core/agent.ts";
+import type { Agent } from "../../contract/agent.ts";
 import { describeError } from "../../core/errors.ts";
 import type { AgentOutcome } from "../../core/ports.ts";
+import { AttemptAborted } from "../../core/rollout/agent.ts";
 import type { Rollout } from "../../core/rollout/message.ts";
 import { agentsHere, type StartModel } from "../../core/rollout/perform-agent.ts";
-import { AttemptAborted } from "../../core/rollout/run-agent.ts";
 import { type FromHost, type StartAgent, type ToHost, WHO_RUNS } from "./messages.ts";
 import { guardProcess, ProcessEndRefused } from "./process-end.ts";
 

@@ -12,7 +12,7 @@ import type {
   Log,
   RunningAgent,
 } from "../../core/ports.ts";
-import { endOf } from "../../core/rollout/run-agent.ts";
+import { endOf } from "../../core/rollout/agent.ts";
 import type { FromHost, Headers, ToHost } from "./messages.ts";
 import { type HostHandle, type HostOptions, startProcess, startThread } from "./thread.ts";
 

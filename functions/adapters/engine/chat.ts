@@ -1,7 +1,7 @@
 /** Model calls for an agent: one chat completion at a time, as long as the episode's signal allows. */
 import type { Dispatcher } from "undici";
 import * as z from "zod";
-import type { ChatMessage, ChatRequest } from "../../core/agent.ts";
+import type { ChatMessage, ChatRequest } from "../../contract/agent.ts";
 import type { Clock } from "../../core/clock.ts";
 import { ModelError } from "../../core/errors.ts";
 import { transportWords, wordsOf } from "./answers.ts";

@@ -1,5 +1,5 @@
 import { GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import type { Depth } from "../../core/lifecycle/snapshot.ts";
+import type { Depth } from "../../core/housekeeping/snapshot.ts";
 
 /** How many messages a queue holds; SQS calls each number approximate. */
 export async function readDepth(client: SQSClient, queueUrl: string): Promise<Depth> {

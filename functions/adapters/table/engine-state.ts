@@ -1,6 +1,6 @@
 /** What is wanted of an engine and what is known of it: two items beside its snapshots. */
 import * as z from "zod";
-import type { AgreeRequest } from "../../core/drive/agree.ts";
+import type { AgreeRequest } from "../../core/engine-lifecycle/agree.ts";
 import {
   configHash,
   type Desired,
@@ -8,7 +8,7 @@ import {
   type EngineStateStore,
   type Observed,
   observedSchema,
-} from "../../core/drive/engine-state.ts";
+} from "../../core/engine-lifecycle/engine-state.ts";
 import { SettingsError } from "../../core/errors.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
 import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";

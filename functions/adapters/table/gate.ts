@@ -1,7 +1,7 @@
 /** A fleet's gate: one item, of which a pause and the circuit change different attributes. */
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
-import type { GateStore } from "../../core/gate.ts";
+import type { GateStore } from "../../core/circuit/gate.ts";
 import { fromAttributes, type Key, type TableOptions, toAttributes } from "./client.ts";
 import { getItem, isConditionFailure } from "./conditional-put.ts";
 

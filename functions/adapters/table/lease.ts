@@ -1,5 +1,5 @@
 /** Leases, one item each. An item is never deleted while it matters: its token has to rise. */
-import { type LeaseRecord, type LeaseStore, leaseSchema } from "../../core/drive/lease.ts";
+import { type LeaseRecord, type LeaseStore, leaseSchema } from "../../core/engine-lifecycle/lease.ts";
 import type { Key, TableOptions } from "./client.ts";
 import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";
 

@@ -1,9 +1,9 @@
 /** What the lifecycle function reads and writes: open rollouts, totals and snapshots. */
 import { PutItemCommand, paginateQuery, QueryCommand } from "@aws-sdk/client-dynamodb";
-import { type Snapshot, snapshotSchema } from "../../core/lifecycle/snapshot.ts";
-import type { OpenRollout } from "../../core/lifecycle/sweep.ts";
-import type { LifecycleStore } from "../../core/lifecycle/take-snapshot.ts";
-import { type ChangedRollout, fleetTotalsSchema } from "../../core/lifecycle/totals.ts";
+import { type Snapshot, snapshotSchema } from "../../core/housekeeping/snapshot.ts";
+import type { OpenRollout } from "../../core/housekeeping/sweep.ts";
+import type { LifecycleStore } from "../../core/housekeeping/take-snapshot.ts";
+import { type ChangedRollout, fleetTotalsSchema } from "../../core/housekeeping/totals.ts";
 import {
   type Attributes,
   expiresTtl,

@@ -2,12 +2,7 @@
 import * as z from "zod";
 import type { Moved, RolloutStore } from "../../core/ports.ts";
 import { workflowOutputSchema } from "../../core/protocol.ts";
-import {
-  type Attempt,
-  isOpen,
-  type RolloutItem,
-  rolloutItemSchema,
-} from "../../core/rollout/rollout-item.ts";
+import { type Attempt, isOpen, type RolloutItem, rolloutItemSchema } from "../../core/rollout/item.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
 import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";
 

@@ -3,7 +3,7 @@ import {
   type InvocationWatch,
   invocationWatchSchema,
   type WatchStore,
-} from "../../core/lifecycle/invocations.ts";
+} from "../../core/housekeeping/invocations.ts";
 import type { Key, TableOptions } from "./client.ts";
 import { conditionalPut, getItem } from "./conditional-put.ts";
 

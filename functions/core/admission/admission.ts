@@ -3,18 +3,19 @@
  * fleet's item. Pure. Given the same facts, the verdicts are the reference's (`throttle.ts`); the item adds the facts
  * that the pool does not show yet.
  */
-import type { AdmissionState, FleetAdmission } from "./admission-item.ts";
+
 import {
   type AdmissionRules,
   type AdmissionVerdict,
   type Pool,
   type Request,
   Round,
-} from "./admission-round.ts";
+} from "./admission-decision.ts";
+import type { AdmissionState, FleetAdmission } from "./admission-item.ts";
 import { drop, stateOf } from "./admission-state.ts";
 import { taskKey } from "./task-key.ts";
 
-export { type AdmissionRules, type AdmissionVerdict, admissionDefaults } from "./admission-round.ts";
+export { type AdmissionRules, type AdmissionVerdict, admissionDefaults } from "./admission-decision.ts";
 
 /** A waiting rollout. `counted`: the item's place already counts its claim. */
 export interface Asker {

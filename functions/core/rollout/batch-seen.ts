@@ -5,8 +5,8 @@
 import * as z from "zod";
 import { isClientOf, parseClientUuid } from "../client-uuid.ts";
 import type { PoolInformation } from "../protocol.ts";
-import { isRolling } from "./look.ts";
-import type { Attempt } from "./rollout-item.ts";
+import type { Attempt } from "./item.ts";
+import { isRolling } from "./locate-episode.ts";
 
 const names = z.array(z.string()).default([]);
 

@@ -1,9 +1,9 @@
 /** A batch of queue records: its rollouts run at the same time, and none harms its neighbours. */
-import { AdmissionDesk } from "../admission/admission-desk.ts";
+import { AdmissionDesk } from "../admission/admission-controller.ts";
 import { describeError } from "../errors.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
-import { type Disposition, type RunningInvocation, runRollout } from "./rollout.ts";
-import { fencedGate, isAlive, PARK_SECONDS, SignsOfLife } from "./signs-of-life.ts";
+import { fencedGate, isAlive, PARK_SECONDS, SignsOfLife } from "./heartbeat.ts";
+import { type Disposition, type RunningInvocation, runRollout } from "./run.ts";
 import { withinDeliveries } from "./waiting.ts";
 import { EngineWatch } from "./watch.ts";
 

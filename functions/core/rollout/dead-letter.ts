@@ -2,7 +2,7 @@
 import { redact } from "../errors.ts";
 import type { DeadLetter, QueueRecord } from "../ports.ts";
 import type { Reason } from "../reasons.ts";
-import type { RolloutItem } from "./rollout-item.ts";
+import type { RolloutItem } from "./item.ts";
 
 /** SQS counts body and attributes (names, types and values) together: 1 MiB. */
 export const MESSAGE_LIMIT_BYTES = 1_048_576;

@@ -12,7 +12,7 @@ import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import { EngineError } from "../errors.ts";
 import type { PoolInformation } from "../protocol.ts";
-import { isRolling } from "./look.ts";
+import { isRolling } from "./locate-episode.ts";
 
 export interface AbortStore {
   /**

@@ -8,8 +8,8 @@ import type { SettleLimits, SettlePorts } from "../ports.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
 import { recall } from "./batch-seen.ts";
-import { lookFor, POOL_LAG_MS, type Sight } from "./look.ts";
-import type { Attempt, OpenRolloutItem } from "./rollout-item.ts";
+import type { Attempt, OpenRolloutItem } from "./item.ts";
+import { lookFor, POOL_LAG_MS, type Sight } from "./locate-episode.ts";
 
 /** How the report came out; where nothing is decided yet, `goneSince` and `endSentAt` must be remembered for the next look. */
 export type Reported =

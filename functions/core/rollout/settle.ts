@@ -3,16 +3,16 @@ import { clientUuid } from "../client-uuid.ts";
 import { EngineError } from "../errors.ts";
 import type { SettleLimits, SettlePorts } from "../ports.ts";
 import type { Reason } from "../reasons.ts";
-import { close, isSameAttempt, type Settled } from "./close.ts";
 import { giveBack } from "./give-back.ts";
-import { lookFor } from "./look.ts";
-import { standing, transition } from "./persist.ts";
+import { isOpen, type OpenRolloutItem } from "./item.ts";
+import { lookFor } from "./locate-episode.ts";
+import { close, isSameAttempt, type Settled } from "./record-attempt-end.ts";
 import { report } from "./report.ts";
-import { isOpen, type OpenRolloutItem } from "./rollout-item.ts";
 import { endOrAbort } from "./settle-rules.ts";
 import { crashReason, endSent, failed, goneSince, type NextItem, takenOver } from "./transitions.ts";
+import { standing, transition } from "./write-transition.ts";
 
-export type { Settled } from "./close.ts";
+export type { Settled } from "./record-attempt-end.ts";
 
 /** Reports the stored result and closes the attempt under the reason that comes of it. */
 export async function settleWithResult(

@@ -6,14 +6,14 @@ import { shorten } from "../errors.ts";
 import type { WorkflowOutput } from "../protocol.ts";
 import { type Reason, usesUpAnAttempt } from "../reasons.ts";
 import { REWARD_BYTES, rewardBytes } from "./fit-output.ts";
-import type { Rollout } from "./message.ts";
 import {
   type Attempt,
   HISTORY_LENGTH,
   type OpenRolloutItem,
   type PastAttempt,
   type RolloutItem,
-} from "./rollout-item.ts";
+} from "./item.ts";
+import type { Rollout } from "./message.ts";
 
 export interface FleetName {
   readonly fleet: string;

@@ -3,7 +3,7 @@
 import type { Random } from "../clock.ts";
 import { usesUpAnAttempt } from "../reasons.ts";
 import type { WaitedBecause } from "./claim.ts";
-import type { RolloutItem } from "./rollout-item.ts";
+import type { RolloutItem } from "./item.ts";
 
 /** SQS hides a message for at most 12 h from its receive; nothing here comes near. */
 const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {

@@ -8,9 +8,9 @@ import type { Engine } from "../engine.ts";
 import { describeError } from "../errors.ts";
 import type { Log } from "../ports.ts";
 import { CANNOT_CONNECT } from "../protocol.ts";
-import { isRolling, lookFor } from "./look.ts";
-import type { Attempt } from "./rollout-item.ts";
-import { AttemptAborted } from "./run-agent.ts";
+import { AttemptAborted } from "./agent.ts";
+import type { Attempt } from "./item.ts";
+import { isRolling, lookFor } from "./locate-episode.ts";
 
 /** How often the status is read, and how many readings of it make one of the pool. */
 const STATUS_INTERVAL_MS = 5000;

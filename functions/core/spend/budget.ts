@@ -1,6 +1,7 @@
 /** A fleet whose estimated spend of the day has reached its budget is paused until the day is over. */
+
+import type { GateState, GateStore } from "../circuit/gate.ts";
 import type { Clock } from "../clock.ts";
-import type { GateState, GateStore } from "../gate.ts";
 import type { Log } from "../ports.ts";
 import { ALL_TIME, dayOf, estimateUsd, type UsageStore } from "./spend.ts";
 

@@ -2,7 +2,7 @@
  * What a run is judged by. Only `pushed`, `ledger` and `openAtEngine` are needed: whoever runs another worker against
  * the stand-in engine leaves the rest out, and the checks that need it say so.
  */
-import type { RolloutItem } from "../../../functions/core/rollout/rollout-item.ts";
+import type { RolloutItem } from "../../../functions/core/rollout/item.ts";
 import type { EntryOf, LedgerEntry } from "../../engine/ledger.ts";
 import type { Kill } from "../killer.ts";
 

@@ -1,5 +1,5 @@
 /** 1. Nothing is lost, and nothing but an agent's own reward reaches the trainer. */
-import type { RolloutItem } from "../../../functions/core/rollout/rollout-item.ts";
+import type { RolloutItem } from "../../../functions/core/rollout/item.ts";
 import {
   type Check,
   type Evidence,

@@ -1,10 +1,6 @@
 /** 4. Waiting is not failing: only reasons that a rollout is to blame for use up its attempts. */
 import { type Reason, usesUpAnAttempt } from "../../../functions/core/reasons.ts";
-import {
-  HISTORY_LENGTH,
-  type PastAttempt,
-  type RolloutItem,
-} from "../../../functions/core/rollout/rollout-item.ts";
+import { HISTORY_LENGTH, type PastAttempt, type RolloutItem } from "../../../functions/core/rollout/item.ts";
 import { PROXY_WORDS } from "../proxy-answers.ts";
 import type { Check, Evidence, Violation } from "./evidence.ts";
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createChat, createEngine, FreshDispatcher } from "../../../functions/adapters/engine/index.ts";
 import { createAdmissionStore } from "../../../functions/adapters/table/admission.ts";
-import { AdmissionDesk } from "../../../functions/core/admission/admission-desk.ts";
+import { AdmissionDesk } from "../../../functions/core/admission/admission-controller.ts";
 import { policyOf, type ThrottleSetting } from "../../../functions/core/admission/throttle.ts";
 import { claimEpisode, type Granted } from "../../../functions/core/rollout/claim.ts";
 import { type EngineHandle, startEngine } from "../../../local/engine/start.ts";

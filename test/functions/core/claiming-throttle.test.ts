@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { AdmissionDesk } from "../../../functions/core/admission/admission-desk.ts";
+import type { AdmissionDesk } from "../../../functions/core/admission/admission-controller.ts";
 import type { FleetLimits, Ports } from "../../../functions/core/ports.ts";
 import type { ClaimAnswer, ClaimRequest } from "../../../functions/core/protocol.ts";
-import { claimFor } from "../../../functions/core/rollout/claiming.ts";
 import type { Rollout } from "../../../functions/core/rollout/message.ts";
 import { decodeMessage } from "../../../functions/core/rollout/message.ts";
+import { claimFor } from "../../../functions/core/rollout/start-attempt.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const throttle = { ratio: 0.4, batchSize: 10, repeats: 4 };

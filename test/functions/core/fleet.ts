@@ -10,7 +10,7 @@ import { createBatchStore } from "../../../functions/adapters/table/batches.ts";
 import { createInvocationStore } from "../../../functions/adapters/table/invocations.ts";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
 import { createUsageStore } from "../../../functions/adapters/table/usage.ts";
-import type { Agent } from "../../../functions/core/agent.ts";
+import type { Agent } from "../../../functions/contract/agent.ts";
 import type { Clock } from "../../../functions/core/clock.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../../../functions/core/ports.ts";
 import { runBatch } from "../../../functions/core/rollout/batch.ts";

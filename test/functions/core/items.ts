@@ -1,7 +1,7 @@
 /** Records of the domain for tests: each takes only what varies. */
 import type { PoolInformation } from "../../../functions/core/protocol.ts";
 import { poolInformationSchema } from "../../../functions/core/protocol.ts";
-import type { Attempt, OpenRolloutItem, RolloutItem } from "../../../functions/core/rollout/rollout-item.ts";
+import type { Attempt, OpenRolloutItem, RolloutItem } from "../../../functions/core/rollout/item.ts";
 
 export const NOW = Date.UTC(2030, 0, 1);
 

@@ -1,5 +1,5 @@
 /** Hand-made evidence for the checks: a run in which everything is right, and ways to spoil it. */
-import type { RolloutItem } from "../../../functions/core/rollout/rollout-item.ts";
+import type { RolloutItem } from "../../../functions/core/rollout/item.ts";
 import type { Evidence } from "../../../local/chaos/check/evidence.ts";
 import type { LedgerEntry, LedgerEvent } from "../../../local/engine/ledger.ts";
 

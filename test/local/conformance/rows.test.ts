@@ -1,6 +1,6 @@
 /** What each row of the conformance table says, and when it fails. */
 import { describe, expect, test } from "vitest";
-import type { ChangedRollout } from "../../../functions/core/lifecycle/totals.ts";
+import type { ChangedRollout } from "../../../functions/core/housekeeping/totals.ts";
 import { poolInformationSchema } from "../../../functions/core/protocol.ts";
 import { ledgerOutputs } from "../../../local/conformance/ledger.ts";
 import { PoolWatch } from "../../../local/conformance/pool-watch.ts";

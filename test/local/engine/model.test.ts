@@ -3,7 +3,7 @@ import calculator from "../../../agents/calculator.ts";
 import math from "../../../agents/math.ts";
 import { boxedAnswer } from "../../../agents/support/answers.ts";
 import { calculatorTool } from "../../../agents/support/calculator-tool.ts";
-import type { Agent, AgentOutput, ChatMessage, Task } from "../../../functions/core/agent.ts";
+import type { Agent, AgentOutput, ChatMessage, Task } from "../../../functions/contract/agent.ts";
 import { createModel, type Model, skill } from "../../../local/engine/model.ts";
 import { generateProblems } from "../../../local/problems/problems.ts";
 import { makeTask, says, scripted } from "../../agents/episode.ts";

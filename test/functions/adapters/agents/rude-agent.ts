@@ -2,7 +2,7 @@
 import { execSync } from "node:child_process";
 import { exit } from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Agent } from "../../../../functions/core/agent.ts";
+import type { Agent } from "../../../../functions/contract/agent.ts";
 
 const deeds: Record<string, () => unknown> = {
   exit: () => process.exit(3),

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { AgentHosts, type RunnerOptions } from "../../../../functions/adapters/agents/index.ts";
 import { agentEnvironment } from "../../../../functions/agent-environment.ts";
 import type { AgentOutcome } from "../../../../functions/core/ports.ts";
+import { AttemptAborted } from "../../../../functions/core/rollout/agent.ts";
 import { decodeMessage } from "../../../../functions/core/rollout/message.ts";
-import { AttemptAborted } from "../../../../functions/core/rollout/run-agent.ts";
 import { entries } from "../../../../functions/entries.ts";
 
 let folder = "";

@@ -5,10 +5,10 @@ import {
   readSnapshots,
 } from "../../../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../../../functions/adapters/table/rollouts.ts";
-import { type Snapshot, snapshotSchema } from "../../../../functions/core/lifecycle/snapshot.ts";
-import type { ChangedRollout, FleetTotals } from "../../../../functions/core/lifecycle/totals.ts";
-import { noTotals } from "../../../../functions/core/lifecycle/totals.ts";
-import type { RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
+import { type Snapshot, snapshotSchema } from "../../../../functions/core/housekeeping/snapshot.ts";
+import type { ChangedRollout, FleetTotals } from "../../../../functions/core/housekeeping/totals.ts";
+import { noTotals } from "../../../../functions/core/housekeeping/totals.ts";
+import type { RolloutItem } from "../../../../functions/core/rollout/item.ts";
 import { anItem, anOpenItem, aPool } from "../../core/items.ts";
 import { freshKey } from "./contract-rollouts.ts";
 import type { TableUnderTest } from "./servers.ts";

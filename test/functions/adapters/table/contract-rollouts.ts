@@ -5,7 +5,7 @@ import { fromAttributes, toAttributes } from "../../../../functions/adapters/tab
 import { createInvocationStore } from "../../../../functions/adapters/table/invocations.ts";
 import { createRolloutStore, rolloutKey } from "../../../../functions/adapters/table/rollouts.ts";
 import { type WorkflowOutput, workflowOutputSchema } from "../../../../functions/core/protocol.ts";
-import type { RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
+import type { RolloutItem } from "../../../../functions/core/rollout/item.ts";
 import { anItem, anOpenItem, NOW } from "../../core/items.ts";
 import type { TableUnderTest } from "./servers.ts";
 

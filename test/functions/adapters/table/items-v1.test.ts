@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readStates, recentRollouts } from "../../../../cli/look-up.ts";
 import { createAbortStore } from "../../../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../../../functions/adapters/table/admission.ts";
 import { createBatchStore } from "../../../../functions/adapters/table/batches.ts";
@@ -16,12 +17,11 @@ import {
   readLatestSnapshot,
   readSnapshots,
 } from "../../../../functions/adapters/table/lifecycle.ts";
-import { readStates, recentRollouts } from "../../../../functions/adapters/table/look-up.ts";
 import { createRolloutStore } from "../../../../functions/adapters/table/rollouts.ts";
 import { createUsageStore } from "../../../../functions/adapters/table/usage.ts";
 import { createWatchStore } from "../../../../functions/adapters/table/watch.ts";
-import { addAttempts, noTotals } from "../../../../functions/core/lifecycle/totals.ts";
-import { isSentAgain, rolloutStates } from "../../../../functions/core/rollout/rollout-item.ts";
+import { addAttempts, noTotals } from "../../../../functions/core/housekeeping/totals.ts";
+import { isSentAgain, rolloutStates } from "../../../../functions/core/rollout/item.ts";
 import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";
 import { tableAfter } from "../../../docs/state-page.ts";
 import { stateTable } from "./servers.ts";

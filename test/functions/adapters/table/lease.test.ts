@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createLeaseStore, tickLease } from "../../../../functions/adapters/table/lease.ts";
-import { Lease, type LeaseStore, takeLease, withLease } from "../../../../functions/core/drive/lease.ts";
+import {
+  Lease,
+  type LeaseStore,
+  takeLease,
+  withLease,
+} from "../../../../functions/core/engine-lifecycle/lease.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 import { useTable } from "./engine-table.ts";
 

@@ -14,11 +14,18 @@ import { createLifecycleStore, readLatestSnapshot } from "../../../../functions/
 import { createRolloutStore } from "../../../../functions/adapters/table/rollouts.ts";
 import { createUsageStore } from "../../../../functions/adapters/table/usage.ts";
 import { admissionDefaults, decide } from "../../../../functions/core/admission/admission.ts";
-import { lifecycleDefaults } from "../../../../functions/core/drive/engine-state.ts";
-import { nothingObserved, observeEngine } from "../../../../functions/core/drive/observe-engine.ts";
+import { lifecycleDefaults } from "../../../../functions/core/engine-lifecycle/engine-state.ts";
+import {
+  nothingObserved,
+  observeEngine,
+} from "../../../../functions/core/engine-lifecycle/observe-engine.ts";
 import { InvalidMessageError, InvalidOutputError } from "../../../../functions/core/errors.ts";
-import { fitSnapshot, type Snapshot, snapshotSchema } from "../../../../functions/core/lifecycle/snapshot.ts";
-import { addAttempts, noTotals, type Totals } from "../../../../functions/core/lifecycle/totals.ts";
+import {
+  fitSnapshot,
+  type Snapshot,
+  snapshotSchema,
+} from "../../../../functions/core/housekeeping/snapshot.ts";
+import { addAttempts, noTotals, type Totals } from "../../../../functions/core/housekeeping/totals.ts";
 import {
   claimAnswerSchema,
   engineStatusSchema,
@@ -27,8 +34,8 @@ import {
 } from "../../../../functions/core/protocol.ts";
 import { checkOutput } from "../../../../functions/core/rollout/check-output.ts";
 import { fitOutput } from "../../../../functions/core/rollout/fit-output.ts";
+import { isOpen, type RolloutItem } from "../../../../functions/core/rollout/item.ts";
 import { decodeMessage } from "../../../../functions/core/rollout/message.ts";
-import { isOpen, type RolloutItem } from "../../../../functions/core/rollout/rollout-item.ts";
 import {
   closed,
   firstSeen,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { noteBatch } from "../../../../functions/core/lifecycle/note-batch.ts";
+import { noteBatch } from "../../../../functions/core/housekeeping/note-batch.ts";
 import type { PoolInformation } from "../../../../functions/core/protocol.ts";
 import {
   type BatchSeen,
@@ -7,11 +7,11 @@ import {
   recall,
   shortName,
 } from "../../../../functions/core/rollout/batch-seen.ts";
-import type { Attempt } from "../../../../functions/core/rollout/rollout-item.ts";
+import type { Attempt } from "../../../../functions/core/rollout/item.ts";
 import { settleLeftover } from "../../../../functions/core/rollout/settle.ts";
 import { anAttempt, aPool, NOW, running } from "../items.ts";
 import { us } from "../scripted-engine.ts";
-import { limits, settleStage, stored } from "../settle-stage.ts";
+import { limits, settleStage, stored } from "../settle-fixture.ts";
 
 const fleet = { engine: "engine-1", fleet: "main", fleetId: "main" };
 const stage = settleStage();

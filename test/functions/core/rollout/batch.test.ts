@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createChat } from "../../../../functions/adapters/engine/index.ts";
-import type { Agent } from "../../../../functions/core/agent.ts";
+import type { Agent } from "../../../../functions/contract/agent.ts";
 import type { QueueRecord } from "../../../../functions/core/ports.ts";
 import type { Kind } from "../../../../local/engine/ledger.ts";
 import { type Fleet, startFleet } from "../fleet.ts";

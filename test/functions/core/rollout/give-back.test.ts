@@ -2,12 +2,12 @@
 import { describe, expect, test } from "vitest";
 import type { EngineError } from "../../../../functions/core/errors.ts";
 import { ABORT_PENDING_MS, giveBack } from "../../../../functions/core/rollout/give-back.ts";
-import { isOpen } from "../../../../functions/core/rollout/rollout-item.ts";
+import { isOpen } from "../../../../functions/core/rollout/item.ts";
 import { settleLeftover, settleWithoutResult } from "../../../../functions/core/rollout/settle.ts";
 import { deadUrl, engineAt } from "../../../support/engine-that.ts";
 import { aPool, NOW } from "../items.ts";
 import { us } from "../scripted-engine.ts";
-import { limits, settleStage } from "../settle-stage.ts";
+import { limits, settleStage } from "../settle-fixture.ts";
 
 const stage = settleStage();
 const crashed = { reason: "crashed", until: NOW + 10_000_000 } as const;

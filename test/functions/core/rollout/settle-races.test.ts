@@ -1,19 +1,15 @@
 /** Several processes at one attempt: the one that was given up as dead may still live, and settlers may die on the way. */
 import { describe, expect, test } from "vitest";
-import { transition } from "../../../../functions/core/rollout/persist.ts";
-import {
-  isOpen,
-  type OpenRolloutItem,
-  type RolloutItem,
-} from "../../../../functions/core/rollout/rollout-item.ts";
+import { isOpen, type OpenRolloutItem, type RolloutItem } from "../../../../functions/core/rollout/item.ts";
 import {
   settleLeftover,
   settleWithoutResult,
   settleWithResult,
 } from "../../../../functions/core/rollout/settle.ts";
 import { withResult } from "../../../../functions/core/rollout/transitions.ts";
+import { transition } from "../../../../functions/core/rollout/write-transition.ts";
 import { NOW } from "../items.ts";
-import { limits, result, settleStage, stored } from "../settle-stage.ts";
+import { limits, result, settleStage, stored } from "../settle-fixture.ts";
 
 const stage = settleStage();
 const reporting = { item: { state: "reporting" } } as const;

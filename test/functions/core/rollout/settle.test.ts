@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { EngineError } from "../../../../functions/core/errors.ts";
-import { isOpen } from "../../../../functions/core/rollout/rollout-item.ts";
+import { isOpen } from "../../../../functions/core/rollout/item.ts";
 import {
   settleLeftover,
   settleWithoutResult,
@@ -8,7 +8,7 @@ import {
 } from "../../../../functions/core/rollout/settle.ts";
 import { anOpenItem, NOW } from "../items.ts";
 import { type Script, us } from "../scripted-engine.ts";
-import { limits, result, settleStage, stored } from "../settle-stage.ts";
+import { limits, result, settleStage, stored } from "../settle-fixture.ts";
 
 const stage = settleStage();
 const options = { until: NOW + 120_000, resumed: false };

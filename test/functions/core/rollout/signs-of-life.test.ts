@@ -7,7 +7,7 @@ import {
   type Self,
   SignsOfLife,
   silenceOf,
-} from "../../../../functions/core/rollout/signs-of-life.ts";
+} from "../../../../functions/core/rollout/heartbeat.ts";
 import { dayOf, type Usage } from "../../../../functions/core/spend/spend.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 

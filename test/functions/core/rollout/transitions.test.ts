@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Reason, reasons } from "../../../../functions/core/reasons.ts";
-import { decodeMessage } from "../../../../functions/core/rollout/message.ts";
 import {
   isFinal,
   isOpen,
   type RolloutItem,
   rolloutItemSchema,
-} from "../../../../functions/core/rollout/rollout-item.ts";
+} from "../../../../functions/core/rollout/item.ts";
+import { decodeMessage } from "../../../../functions/core/rollout/message.ts";
 import {
   closed,
   confirmed,

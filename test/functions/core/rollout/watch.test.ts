@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { AttemptAborted } from "../../../../functions/core/rollout/run-agent.ts";
+import { AttemptAborted } from "../../../../functions/core/rollout/agent.ts";
 import { EngineWatch } from "../../../../functions/core/rollout/watch.ts";
 import { engineThat } from "../../../support/engine-that.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";

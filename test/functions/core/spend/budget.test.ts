@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createGateStore } from "../../../../functions/adapters/table/gate.ts";
 import { createUsageStore } from "../../../../functions/adapters/table/usage.ts";
-import type { GateStore } from "../../../../functions/core/gate.ts";
+import type { GateStore } from "../../../../functions/core/circuit/gate.ts";
 import { type BudgetPorts, keepBudget, readSpend } from "../../../../functions/core/spend/budget.ts";
 import { dayOf, estimateUsd } from "../../../../functions/core/spend/spend.ts";
 import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";

@@ -1,0 +1,202 @@
+/**
+ * Whether a fleet may claim: a pause that somebody asked for, and a circuit that opens when attempts fail one after
+ * another. While it is open, one probe at a time goes through, its failure costs its rollout no attempt, and a single
+ * successful end closes it again.
+ */
+import type { Clock } from "../clock.ts";
+import { describeError } from "../errors.ts";
+import type { Log } from "../ports.ts";
+import type { Reason } from "../reasons.ts";
+
+export interface Pause {
+  readonly at: number;
+  readonly why: string;
+  /** Absent: a person asked for it. */
+  readonly by?: "budget" | undefined;
+}
+
+export interface GateState {
+  readonly paused?: Pause | undefined;
+  /** Failures in a row. */
+  readonly failures: number;
+  /** Unix ms since when the circuit is open. */
+  readonly tripped_at?: number | undefined;
+  /** Unix ms from when on the next probe may go. */
+  readonly probe_at?: number | undefined;
+  /** Who took the last probe: unique to each try, so that it knows its own write again. */
+  readonly probe_by?: string | undefined;
+  readonly probes: number;
+  readonly last_reason?: string | undefined;
+}
+
+export interface GateStore {
+  read(fleet: string): Promise<GateState>;
+  /** Counts one more failure; resolves to the failures in a row. Sent once: an unclear answer may mean that it counts. */
+  fail(fleet: string, reason: Reason): Promise<number>;
+  /** Opens the circuit, unless it is open. */
+  trip(fleet: string, now: number, probeAt: number): Promise<void>;
+  /**
+   * True for the one caller (`by`, unique to the try) that may probe now: where the probe is due at `dueAt` at the
+   * latest. The next one comes at `nextProbeAt`.
+   */
+  takeProbe(fleet: string, dueAt: number, nextProbeAt: number, by: string): Promise<boolean>;
+  /** Undoes `takeProbe`, unless another one has been taken since. */
+  giveProbeBack(fleet: string, nextProbeAt: number, now: number): Promise<void>;
+  reset(fleet: string): Promise<void>;
+  /** A person's wish, which overrules the budget. */
+  setPaused(fleet: string, pause: Pause | undefined): Promise<void>;
+  /** The budget's; false, and nothing changed, where a person has paused the fleet. */
+  setBudgetPause(fleet: string, pause: (Pause & { by: "budget" }) | undefined): Promise<boolean>;
+}
+
+/** Failures in a row that open the circuit. More than one batch of a default invocation. */
+export const FAILURES_TO_TRIP = 12;
+/** The first probe comes so long after the circuit opened, each further one after twice as long, up to the longest. */
+const PROBE_MS = 15_000;
+const LONGEST_PROBE_MS = 300_000;
+/** A pause takes effect within 10 s: the state is read at most so long after it changed. */
+const FRESH_MS = 5000;
+
+/** Not the fault of agent or infrastructure: the engine's own course, or the agent's wish. */
+const neutral: ReadonlySet<Reason> = new Set([
+  "engine-left-rolling",
+  "straggler",
+  "disturbed",
+  "agent-aborted",
+  "unknown",
+  "invalid-message",
+]);
+
+/** The one attempt that goes through an open circuit. */
+export interface Probe {
+  /** It came to no attempt, so somebody else may try at once. */
+  giveBack(): Promise<void>;
+}
+
+export type Passage =
+  | { open: true; probe?: Probe }
+  | { open: false; because: "paused" | "circuit-open" | "fenced"; seconds: number; detail: string };
+
+export class FleetGate {
+  readonly #ports: { clock: Clock; log: Log; gates: GateStore };
+  readonly #fleet: string;
+  #state: GateState = { failures: 0, probes: 0 };
+  readonly #crashed = new Set<string>();
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+
+  constructor(ports: { clock: Clock; log: Log; gates: GateStore }, fleet: string) {
+    this.#ports = ports;
+    this.#fleet = fleet;
+  }
+
+  /** Asked before each claim. A gate that cannot be read is open: the table's trouble shows at the next write. */
+  async pass(): Promise<Passage> {
+    await this.#refresh();
+    const { paused, tripped_at: tripped, probe_at: probeAt = 0, probes, last_reason: reason } = this.#state;
+    if (paused) return { open: false, because: "paused", seconds: 60, detail: paused.why };
+    if (tripped === undefined) return { open: true };
+    const now = this.#ports.clock.now();
+    const probe = this.#isDue(now) ? await this.#takeProbe(now, probes) : undefined;
+    if (probe) return { open: true, probe };
+    const seconds = Math.max(5, Math.ceil((probeAt - now) / 1000));
+    return { open: false, because: "circuit-open", seconds, detail: `the last attempts failed: ${reason}` };
+  }
+
+  /** A rollout may wait for minutes between passing and claiming; a pause takes effect meanwhile. */
+  async closedFor(probe: Probe | undefined): Promise<string | undefined> {
+    await this.#refresh();
+    if (this.#state.paused) return this.#state.paused.why;
+    return this.#tripped && !probe ? "the circuit is open" : undefined;
+  }
+
+  /** Not older than a few seconds: an invocation may outlive the circuit's state by minutes. */
+  async isTripped(): Promise<boolean> {
+    await this.#refresh();
+    return this.#tripped;
+  }
+
+  async isProbeDue(): Promise<boolean> {
+    await this.#refresh();
+    return this.#tripped && this.#state.paused === undefined && this.#isDue(this.#ports.clock.now());
+  }
+
+  /** Far in the future is another machine's clock going wrong: it must not keep the circuit open for longer. */
+  #isDue(now: number): boolean {
+    const { probe_at: probeAt = 0 } = this.#state;
+    return now >= probeAt || probeAt - now > LONGEST_PROBE_MS;
+  }
+
+  get #tripped(): boolean {
+    return this.#state.tripped_at !== undefined;
+  }
+
+  /** Told how each attempt ended. */
+  async note(reason: Reason, invocation = ""): Promise<void> {
+    // A process that dies takes a whole batch with it: that is one failure.
+    const crashed = reason === "crashed" || reason === "suspected";
+    if (crashed && this.#crashed.has(invocation)) return;
+    if (crashed && invocation !== "") this.#crashed.add(invocation);
+    try {
+      if (reason === "ended") await this.#succeeded();
+      else if (!neutral.has(reason)) await this.#failed(reason);
+    } catch (error) {
+      this.#ports.log("warn", "circuit not updated", { error: describeError(error, 300) });
+    }
+  }
+
+  async #succeeded(): Promise<void> {
+    await this.#refresh();
+    if (this.#state.failures === 0 && !this.#tripped) return;
+    if (this.#tripped) this.#ports.log("info", "circuit closed", { fleet: this.#fleet });
+    await this.#ports.gates.reset(this.#fleet);
+    this.#state = { ...this.#state, failures: 0, probes: 0, tripped_at: undefined, probe_at: undefined };
+  }
+
+  async #failed(reason: Reason): Promise<void> {
+    const failures = await this.#ports.gates.fail(this.#fleet, reason);
+    this.#state = { ...this.#state, failures, last_reason: reason };
+    if (failures < FAILURES_TO_TRIP || this.#tripped) return;
+    const now = this.#ports.clock.now();
+    await this.#ports.gates.trip(this.#fleet, now, now + PROBE_MS);
+    this.#state = { ...this.#state, tripped_at: now, probe_at: now + PROBE_MS };
+    this.#ports.log("error", "circuit opened: the fleet slows down", {
+      fleet: this.#fleet,
+      failures,
+      reason,
+    });
+  }
+
+  async #takeProbe(now: number, probes: number): Promise<Probe | undefined> {
+    const next = now + Math.min(PROBE_MS * 2 ** (probes + 1), LONGEST_PROBE_MS);
+    const { gates, log } = this.#ports;
+    const taken = await gates.takeProbe(this.#fleet, now, next, crypto.randomUUID()).catch(() => false);
+    this.#state = { ...this.#state, probe_at: next };
+    if (!taken) return undefined;
+    return {
+      giveBack: async () => {
+        await gates
+          .giveProbeBack(this.#fleet, next, this.#ports.clock.now())
+          .catch((error) => log("warn", "probe not given back", { error: describeError(error, 300) }));
+        this.#readAt = Number.NEGATIVE_INFINITY;
+      },
+    };
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#ports.clock.now() - this.#readAt < FRESH_MS) return;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      this.#state = await this.#ports.gates.read(this.#fleet);
+      this.#readAt = this.#ports.clock.now();
+    } catch (error) {
+      this.#ports.log("warn", "gate could not be read", { error: describeError(error, 300) });
+    }
+  }
+}

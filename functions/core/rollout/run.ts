@@ -1,0 +1,237 @@
+/** The story of one rollout: record → rollout → claim → agent → result → end → record. Read `runDecoded` first. */
+import type { AdmissionDesk } from "../admission/admission-controller.ts";
+import { attemptId, clientUuid } from "../client-uuid.ts";
+import { InvalidMessageError, isUnstorable } from "../errors.ts";
+import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
+import type { ClaimAnswer } from "../protocol.ts";
+import { type AgentEnd, runAgent } from "./agent.ts";
+import type { ClaimOutcome, Granted } from "./claim.ts";
+import { deadLetter } from "./dead-letter.ts";
+import { fitOutput } from "./fit-output.ts";
+import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";
+import { decodeMessage, type Rollout } from "./message.ts";
+import { bury } from "./send-dead-letter.ts";
+import { settleLeftover, settleWithoutResult, settleWithResult } from "./settle.ts";
+import { claimFor, openAttempt } from "./start-attempt.ts";
+import { lastAttempt, withResult } from "./transitions.ts";
+import { WAIT_FOR_OPEN_ATTEMPT_SECONDS, waitAfterAttempt, waitAlone, waitInQueue } from "./waiting.ts";
+import type { EngineWatch } from "./watch.ts";
+import { standing, transition } from "./write-transition.ts";
+
+/** What becomes of the message: it is done with, or comes back after so many seconds. */
+export type Disposition = { done: true } | { done: false; delaySeconds: number; because: string };
+
+/** The invocation that runs the rollout. Times are unix ms. */
+export interface RunningInvocation {
+  readonly id: string;
+  readonly endsAt: number;
+  readonly watch: EngineWatch;
+  /** Where train rollouts of a throttled fleet ask before they claim. */
+  readonly desk: AdmissionDesk | undefined;
+  /** A number that this process has not given out before. */
+  readonly nextSerial: () => number;
+  /** Whether the invocation behind an attempt still says that it lives. */
+  readonly isAlive: (id: string) => Promise<boolean>;
+  /** Told of each episode that is claimed. */
+  readonly countAttempt: () => void;
+}
+
+const DONE: Disposition = { done: true };
+
+export async function runRollout(
+  record: QueueRecord,
+  invocation: RunningInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<Disposition> {
+  try {
+    return await runDecoded(decodeMessage(record.body, record.messageId), record, invocation, ports, limits);
+  } catch (error) {
+    if (!(error instanceof InvalidMessageError)) throw error;
+    return await buryMessage(record, error, ports, limits);
+  }
+}
+
+async function runDecoded(
+  rollout: Rollout,
+  record: QueueRecord,
+  invocation: RunningInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<Disposition> {
+  const left = await settledSoFar(rollout, invocation, ports, limits);
+  if (left && (isFinal(left) || isOpen(left) || isSentAgain(left)))
+    return await conclude(left, record, ports, limits);
+
+  const place = runsAlone(left) ? ports.agents.reserve() : undefined;
+  if (runsAlone(left) && !place)
+    return { done: false, delaySeconds: waitAlone(ports.random), because: "alone" };
+  try {
+    return await runAttempt(rollout, left, record, invocation, ports, limits);
+  } finally {
+    place?.release();
+  }
+}
+
+/** What its agent did before may have harmed others. */
+function runsAlone(item: RolloutItem | undefined): boolean {
+  return (item?.suspected ?? 0) > 0;
+}
+
+async function runAttempt(
+  rollout: Rollout,
+  left: RolloutItem | undefined,
+  record: QueueRecord,
+  invocation: RunningInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<Disposition> {
+  const passage = await ports.gate.pass();
+  if (!passage.open) return { done: false, delaySeconds: passage.seconds, because: passage.because };
+  const attempt = attemptId(invocation.id, invocation.nextSerial());
+  const claim = await claimFor(rollout, attempt, { ...invocation, probe: passage.probe }, ports, limits);
+  if (claim.kind !== "granted") {
+    await passage.probe?.giveBack();
+    return waitedOut(claim, record, ports);
+  }
+
+  invocation.countAttempt();
+  const open = await openAttempt(rollout, left, { attempt, claim, record }, invocation, ports, limits);
+  if (!isOpen(open) || open.attempt.id !== attempt) return await conclude(open, record, ports, limits);
+
+  const end = await workOnEpisode(rollout, open, claim.grant, invocation, ports, limits);
+  const settled = await settleAfterAgent(open, end, invocation, ports, limits);
+  return await conclude(settled, record, ports, limits);
+}
+
+/** A message that is no rollout goes to the dead letters at once. */
+async function buryMessage(
+  record: QueueRecord,
+  error: InvalidMessageError,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<Disposition> {
+  const facts = { reason: "invalid-message" as const, error: error.message, fleet: limits.fleet };
+  await ports.queue.sendDeadLetter(deadLetter(record, facts, ports.clock.now()));
+  ports.log("error", "message is no rollout", { message_id: record.messageId, error: error.message });
+  return DONE;
+}
+
+/** What the table knows of the rollout, after settling what a dead attempt left open. */
+async function settledSoFar(
+  rollout: Rollout,
+  invocation: RunningInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<RolloutItem | undefined> {
+  const item = await ports.rollouts.read(limits.fleet, rollout.key);
+  if (!item || !isOpen(item)) return item;
+  const working = item.attempt.failure === undefined && (await invocation.isAlive(item.attempt.invocation));
+  if (working) return item;
+  const latest = invocation.endsAt - limits.settleMarginSeconds * 1000;
+  const until = Math.min(latest, ports.clock.now() + LEFTOVER_PATIENCE_MS);
+  return (await settleLeftover(ports, limits, item, { reason: "crashed", until })).item;
+}
+
+/** What cannot be settled by then is deferred: waiting in the queue is cheaper, and the sweep looks at it too. */
+const LEFTOVER_PATIENCE_MS = 30_000;
+
+function waitedOut(claim: Exclude<ClaimOutcome, Granted>, record: QueueRecord, ports: Ports): Disposition {
+  const because = claim.kind === "waited-out" ? claim.because : "engine-error";
+  return {
+    done: false,
+    delaySeconds: Math.max(waitInQueue(because, record.receiveCount, ports.random), toldToWait(claim)),
+    because,
+  };
+}
+
+/** Seconds that the last answer asked for, if it did. */
+function toldToWait(claim: Exclude<ClaimOutcome, Granted>): number {
+  if (claim.kind === "waited-out") return claim.retryAfterSeconds ?? 0;
+  return Math.ceil((claim.error.retryAfterMs ?? 0) / 1000);
+}
+
+async function workOnEpisode(
+  rollout: Rollout,
+  open: OpenRolloutItem,
+  grant: ClaimAnswer,
+  invocation: RunningInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<AgentEnd> {
+  const { attempt } = open;
+  const controller = new AbortController();
+  const names = { clientUuid: clientUuid(limits.fleetId, attempt.id), taskId: rollout.task.task_id };
+  const unwatch = invocation.watch.add({ attempt, controller, ...names });
+  const log: Ports["log"] = (level, message, facts) =>
+    ports.log(level, message, { ...facts, rollout: open.key, attempt: attempt.id, episode: attempt.episode });
+  try {
+    return await runAgent(ports, {
+      rollout,
+      grant,
+      controller,
+      log,
+      alone: runsAlone(open),
+      deadline: Math.min(attempt.expires_at, invocation.endsAt - limits.settleMarginSeconds * 1000),
+      allowUnusualRewards: limits.allowUnusualRewards,
+    });
+  } finally {
+    unwatch();
+  }
+}
+
+/** The result is stored before it is reported, so that a crash in between loses nothing and repeats nothing. */
+async function settleAfterAgent(
+  open: OpenRolloutItem,
+  end: AgentEnd,
+  invocation: RunningInvocation,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<RolloutItem> {
+  if (end.kind === "failed")
+    return (await settleWithoutResult(ports, limits, open, end.reason, end.detail)).item;
+  if (end.calls === 0)
+    ports.log("warn", "agent made no model call: the trainer drops such an episode", {
+      rollout: open.key,
+      episode: open.attempt.episode,
+    });
+  const { output, shortened } = fitOutput(end.output);
+  if (shortened.length > 0)
+    ports.log("warn", "result shortened to fit the table", { rollout: open.key, shortened });
+  const until = invocation.endsAt - REPORT_MARGIN_MS;
+  try {
+    const next = withResult(open, output, end, ports.clock.now());
+    const moved = await transition(ports, open, next, { until });
+    const stored = standing(moved, open);
+    if (!moved.moved || !isOpen(stored)) return stored;
+    return (await settleWithResult(ports, limits, stored, { until, resumed: false })).item;
+  } catch (error) {
+    if (!isUnstorable(error)) throw error;
+    return (await settleWithoutResult(ports, limits, open, "invalid-output", error.message)).item;
+  }
+}
+
+/** Kept free after the report: for the last write and the batch response. */
+const REPORT_MARGIN_MS = 3000;
+
+/** What the rollout's state means for its message. */
+async function conclude(
+  item: RolloutItem,
+  record: QueueRecord,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<Disposition> {
+  // This message outlived its own dead letter, which has been sent again.
+  if (item.state === "ended" || item.state === "unknown" || isSentAgain(item)) return DONE;
+  if (item.state === "dead") {
+    await bury(item, record, ports, limits);
+    return DONE;
+  }
+  if (isOpen(item))
+    return { done: false, delaySeconds: WAIT_FOR_OPEN_ATTEMPT_SECONDS, because: "open-attempt" };
+  return {
+    done: false,
+    delaySeconds: waitAfterAttempt(item, ports.random),
+    because: lastAttempt(item)?.reason ?? "waiting",
+  };
+}

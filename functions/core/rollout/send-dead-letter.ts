@@ -1,0 +1,38 @@
+/** Sends a dead rollout's message to the dead letters, and writes down that it was sent. */
+
+import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
+import { deadLetter } from "./dead-letter.ts";
+import type { RolloutItem } from "./item.ts";
+import { lastAttempt, letterSent } from "./transitions.ts";
+import { transition } from "./write-transition.ts";
+
+export async function bury(
+  item: RolloutItem,
+  record: QueueRecord,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<void> {
+  if (item.letter === "sent") {
+    // Its letter says why, or said so until somebody removed it: this message changes nothing.
+    ports.log(
+      "warn",
+      "message of a dead rollout is done with: redrive its letter, or push it under another run",
+      {
+        rollout: item.key,
+        message_id: record.messageId,
+        reason: lastAttempt(item)?.reason ?? "crashed",
+      },
+    );
+    return;
+  }
+  const last = lastAttempt(item);
+  const facts = {
+    reason: last?.reason ?? "crashed",
+    error: last?.detail ?? "",
+    fleet: limits.fleet,
+    rollout: item,
+  };
+  await ports.queue.sendDeadLetter(deadLetter(record, facts, ports.clock.now()));
+  await transition(ports, item, letterSent(item, ports.clock.now()));
+  ports.log("error", "rollout is dead", { rollout: item.key, reason: facts.reason, attempts: item.attempts });
+}
