@@ -1,5 +1,5 @@
 /** Several turns with a calculator: the model calls the tool as often as it likes, then answers in `\boxed{}`. */
-import type { Agent, AgentOutput, ChatMessage } from "../functions/contract/agent.ts";
+import type { Agent, AgentOutput, ChatMessage } from "./agent.ts";
 import { grade, openingMessages, referenceAnswer } from "./support/answers.ts";
 import { type AnsweredCall, answerToolCalls, calculatorTool } from "./support/calculator-tool.ts";
 

@@ -1,5 +1,5 @@
 /** One question, one answer in `\boxed{}`, graded as in GSM8K. The smallest agent that is of use: copy it. */
-import type { Agent } from "../functions/contract/agent.ts";
+import type { Agent } from "./agent.ts";
 import { grade, openingMessages, referenceAnswer } from "./support/answers.ts";
 
 const instruction = "Solve the problem step by step. Put the final answer, a number, in \\boxed{}.";

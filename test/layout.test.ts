@@ -12,13 +12,14 @@ const config = new URL("../biome.json", import.meta.url);
 const rules: [file: string, may: string[], mayNot: string[]][] = [
   [
     "functions/core/rollout/x.ts",
-    ["zod", "./look.ts", "../errors.ts", "../lifecycle/tick.ts"],
+    ["zod", "./item.ts", "../errors.ts", "../housekeeping/tick.ts", "../../contract/agent.ts"],
     ["node:fs", "@aws-sdk/client-sqs", "undici", "../../adapters/table/client.ts", "../../environment.ts"],
   ],
-  ["functions/core/x.ts", ["zod", "./errors.ts", "./rollout/look.ts"], ["../environment.ts", "aws-cdk-lib"]],
+  ["functions/core/x.ts", ["zod", "./errors.ts", "./rollout/item.ts"], ["../environment.ts", "aws-cdk-lib"]],
+  ["functions/contract/x.ts", ["zod", "./agent.ts"], ["../core/errors.ts", "node:fs", "aws-cdk-lib"]],
   [
     "functions/adapters/table/x.ts",
-    ["@aws-sdk/client-dynamodb", "zod", "./client.ts", "../../core/errors.ts", "../../core/rollout/look.ts"],
+    ["@aws-sdk/client-dynamodb", "zod", "./client.ts", "../../core/errors.ts", "../../contract/agent.ts"],
     ["@aws-sdk/client-sqs", "undici", "../engine/client.ts", "../queue/client.ts", "../../environment.ts"],
   ],
   [
@@ -42,11 +43,7 @@ const rules: [file: string, may: string[], mayNot: string[]][] = [
     ],
     ["../functions/core/errors.ts", "../functions/environment.ts", "../local/system.ts", "undici"],
   ],
-  [
-    "agents/x.ts",
-    ["../functions/contract/agent.ts", "./support/answers.ts"],
-    ["../functions/core/errors.ts", "undici"],
-  ],
+  ["agents/x.ts", ["./agent.ts", "./support/answers.ts"], ["../functions/core/errors.ts", "undici"]],
   ["cli/x.ts", ["../functions/core/errors.ts", "commander"], ["../lib/settings.ts", "../local/system.ts"]],
   ["local/x.ts", ["../functions/core/errors.ts", "fastify", "../cli/local-run.ts"], ["../lib/settings.ts"]],
 ];

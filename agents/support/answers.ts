@@ -1,5 +1,5 @@
 /** The reward rule of the shipped agents: the last `\boxed{}` of the reply against the task's reference answer. */
-import type { AgentOutput, ChatMessage, Task } from "../../functions/contract/agent.ts";
+import type { AgentOutput, ChatMessage, Task } from "../agent.ts";
 import { parseNumber, sameAnswer } from "./numbers.ts";
 
 /** How much of an answer is kept in the metadata, in UTF-16 units. */

@@ -1,5 +1,5 @@
 /** The calculator as an OpenAI tool. Whatever the model calls gets an answer: its mistakes are its to learn from. */
-import type { ChatMessage, ToolCall } from "../../functions/contract/agent.ts";
+import type { ChatMessage, ToolCall } from "../agent.ts";
 import { ArithmeticError, evaluate } from "./arithmetic.ts";
 import { toDecimal } from "./rational.ts";
 

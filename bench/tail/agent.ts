@@ -1,6 +1,6 @@
 /** Waits as long as its task says, calls the model once, and returns 1. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Agent } from "../../functions/contract/agent.ts";
+import type { Agent } from "../../agents/agent.ts";
 
 const agent: Agent = async (task, episode) => {
   await delay(Number(task.metadata["seconds"]) * 1000, undefined, { signal: episode.signal });

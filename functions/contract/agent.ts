@@ -1,5 +1,5 @@
-/** The interface between Sortie and an agent. An agent imports this file and nothing else of the project. */
-import type { Task, WorkflowOutput } from "../core/protocol.ts";
+/** The interface between Sortie and an agent, which agents import as `agents/agent.ts`. */
+import type { Task, WorkflowOutput } from "./task.ts";
 
 export type { Task, WorkflowOutput };
 

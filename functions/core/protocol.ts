@@ -3,6 +3,7 @@
  * ignored, unknown statuses and fail causes survive. Times on the wire are seconds.
  */
 import * as z from "zod";
+import type { WorkflowOutput } from "../contract/task.ts";
 import { shorten } from "./errors.ts";
 
 const text = z.string().default("");
@@ -41,31 +42,7 @@ export const engineStatuses = [
 /** Said by the client, not by an engine: it does not answer. */
 export const CANNOT_CONNECT = "ENGINE.CANNOT_CONNECT";
 
-/** One item of the user's dataset. */
-export const taskSchema = z.object({
-  main_query: text,
-  init_messages: z.array(z.record(z.string(), z.unknown())).default([]),
-  task_id: text,
-  env_type: text,
-  metadata: z.record(z.string(), z.unknown()).default({}),
-});
-export type Task = z.infer<typeof taskSchema>;
-
-const number = z.number();
-/** What an agent reports of an episode: `reward` null or a list costs today's trainer a slot. */
-export const workflowOutputSchema = z.object({
-  reward: z
-    .union([number, z.array(number)])
-    .nullable()
-    .default(null),
-  is_success: z.boolean().nullable().default(null),
-  metadata: z.record(z.string(), z.unknown()).default({}),
-  /** Engines from January 2026 on take objects too. */
-  log_metrics: z
-    .record(z.string(), z.union([number, z.array(number), z.record(z.string(), z.unknown())]))
-    .default({}),
-});
-export type WorkflowOutput = z.infer<typeof workflowOutputSchema>;
+export { type Task, taskSchema, type WorkflowOutput, workflowOutputSchema } from "../contract/task.ts";
 
 export type EpisodeType = "train" | "eval";
 

@@ -1,4 +1,4 @@
-import type { Agent } from "../../../functions/contract/agent.ts";
+import type { Agent } from "../../../agents/agent.ts";
 
 const agent: Agent = async (task, episode) => {
   const { reference } = task.metadata;

@@ -1,5 +1,5 @@
 import { Agent as Connections, fetch as undiciFetch } from "undici";
-import type { Agent, AgentEpisode } from "../../../functions/contract/agent.ts";
+import type { Agent, AgentEpisode } from "../../../agents/agent.ts";
 
 // Node's fetch gives up after 300 s without an answer, and a model call may take longer.
 const dispatcher = new Connections({
