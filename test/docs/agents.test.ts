@@ -24,8 +24,8 @@ describe("the page's code is the code that is type-checked and run here", () => 
 
   test.each(samples)("%s", (path = "", code = "") => {
     const source = readFileSync(new URL(path, root), "utf8");
-    // A user's import of the interface starts from a folder beside functions/, as agents/ is.
-    expect(code.trim()).toBe(source.replace('"../../../functions/', '"../functions/').trim());
+    // A user's import of the interface starts from a folder beside agents/.
+    expect(code.trim()).toBe(source.replace('"../../../agents/', '"../agents/').trim());
   });
 });
 

@@ -141,7 +141,7 @@ describe("the agent", () => {
     const [code = ""] = blocks(readme, "ts");
     const sample = readPage("test/agents/samples/readme.ts");
     // The page deploys `./my-agent.ts`, so the import of the interface starts from the project's folder.
-    expect(code).toBe(sample.replace('"../../../functions/', '"./functions/').trim());
+    expect(code).toBe(sample.replace('"../../../agents/', '"./agents/').trim());
   });
 
   test.each([
