@@ -2,7 +2,7 @@
 import { createEngine } from "../functions/adapters/engine/index.ts";
 import { createAdmissionStore } from "../functions/adapters/table/admission.ts";
 import { createTableClient } from "../functions/adapters/table/client.ts";
-import { AdmissionDesk } from "../functions/core/admission/admission-controller.ts";
+import { AdmissionController } from "../functions/core/admission/admission-controller.ts";
 import type { AdmissionStore } from "../functions/core/admission/admission-item.ts";
 import type { ThrottleSetting } from "../functions/core/admission/throttle.ts";
 import { systemClock as clock } from "../functions/system-clock.ts";
@@ -33,7 +33,7 @@ process.once("message", (work: Work) => {
   process.send?.("ready");
 });
 
-async function run({ rollouts, together }: Work, desk: AdmissionDesk, counts: Counts): Promise<void> {
+async function run({ rollouts, together }: Work, desk: AdmissionController, counts: Counts): Promise<void> {
   for (let from = 0; from < rollouts.length; from += together) {
     const asks = rollouts.slice(from, from + together).map((task) => untilAdmitted(desk, task));
     await Promise.all(asks);
@@ -42,12 +42,12 @@ async function run({ rollouts, together }: Work, desk: AdmissionDesk, counts: Co
   process.send?.(counts, () => process.disconnect());
 }
 
-async function untilAdmitted(desk: AdmissionDesk, task: string): Promise<void> {
-  const ticket = desk.ticket(task);
+async function untilAdmitted(desk: AdmissionController, task: string): Promise<void> {
+  const ticket = desk.request(task);
   while (!(await ticket.ask()).admitted) await clock.sleep(2000);
 }
 
-function openDesk(work: Work, counts: Counts): AdmissionDesk {
+function openDesk(work: Work, counts: Counts): AdmissionController {
   const engine = createEngine({ url: work.engineUrl, clock });
   const pool = async () => {
     counts.pools += 1;
@@ -61,7 +61,7 @@ function openDesk(work: Work, counts: Counts): AdmissionDesk {
     admissions: counted(store, counts),
     log: () => undefined,
   };
-  return new AdmissionDesk(ports, { fleet: work.fleet, fleetId: work.fleet }, work.setting);
+  return new AdmissionController(ports, { fleet: work.fleet, fleetId: work.fleet }, work.setting);
 }
 
 function counted(store: AdmissionStore, counts: Counts): AdmissionStore {

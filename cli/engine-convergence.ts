@@ -7,9 +7,9 @@ import { isUnderWay } from "../functions/core/engine-lifecycle/start-record.ts";
  * `not-yet` the next ticks go on with it; `failed` too many starts failed, and nothing more is done; `finished` the
  * training has run its last step.
  */
-export type Holds = "yes" | "not-yet" | "failed" | "finished";
+export type Convergence = "yes" | "not-yet" | "failed" | "finished";
 
-export function desiredHolds(desired: Desired, observed: Observed | undefined): Holds {
+export function convergence(desired: Desired, observed: Observed | undefined): Convergence {
   // No tick has seen this wish yet, or nobody knows how the engine is.
   if (observed?.generation !== desired.generation || observed.unreachable !== undefined) return "not-yet";
   const offline = observed.status === OFFLINE && !isUnderWay(observed);

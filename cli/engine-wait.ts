@@ -2,7 +2,7 @@
 
 import type { Desired, EngineStateStore, Observed } from "../functions/core/engine-lifecycle/engine-state.ts";
 import { isRolling } from "../functions/core/rollout/locate-episode.ts";
-import { desiredHolds } from "./engine-convergence.ts";
+import { convergence } from "./engine-convergence.ts";
 import { CONFIG_UNKNOWN, isConfigUnknown } from "./engine-text.ts";
 import { Interrupted } from "./failures.ts";
 import { span } from "./format.ts";
@@ -54,7 +54,7 @@ export function verdictOf(
 ): Followed | undefined {
   if (now && now.generation > wanted.generation)
     return { held: false, why: `somebody wants something else meanwhile (generation ${now.generation})` };
-  const holds = desiredHolds(wanted, observed);
+  const holds = convergence(wanted, observed);
   if (!observed || holds === "not-yet") return undefined;
   if (holds === "finished") return { held: false, why: "the training has run its last step" };
   if (holds === "failed")

@@ -134,8 +134,8 @@ function shownOpen(items: readonly OpenRolloutItem[], { json }: EpisodesOptions,
   if (json) return items;
   if (items.length === 0) return "No episode is open.\n";
   const rows = items.map(({ key, state, attempt, tries }) => {
-    const left = attempt.expires_at - io.now();
-    const expires = left > 0 ? `in ${span(left)}` : `${span(-left)} ago`;
+    const remaining = attempt.expires_at - io.now();
+    const expires = remaining > 0 ? `in ${span(remaining)}` : `${span(-remaining)} ago`;
     const step = attempt.global_step === null ? NOTHING : String(attempt.global_step);
     const age = span(io.now() - attempt.claimed_at);
     return [printable(key), state, printable(attempt.episode), step, String(tries), age, expires];

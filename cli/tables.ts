@@ -15,10 +15,10 @@ export function labelledTable(
   style: Style,
   columns = WITHOUT_TERMINAL,
 ): string {
-  const left = longest(rows.map(([label]) => label));
-  const room = Math.max(NARROWEST, columns - left - TWO_COLUMN_FRAME);
+  const remaining = longest(rows.map(([label]) => label));
+  const room = Math.max(NARROWEST, columns - remaining - TWO_COLUMN_FRAME);
   const right = Math.min(longest(rows.map(([, text]) => text)), room);
-  const table = new Table({ style: plainStyle, wordWrap: true, colWidths: [left + 2, right + 2] });
+  const table = new Table({ style: plainStyle, wordWrap: true, colWidths: [remaining + 2, right + 2] });
   for (const [label, text] of rows) table.push([style("dim", label), text.trim()]);
   return table.toString();
 }

@@ -13,7 +13,7 @@ import type { Log, RolloutStore } from "../../functions/core/ports.ts";
 import { isOpen, isSentAgain, type RolloutItem } from "../../functions/core/rollout/item.ts";
 import type { Rollout } from "../../functions/core/rollout/message.ts";
 import { firstSeen, type NextItem } from "../../functions/core/rollout/transitions.ts";
-import { transition } from "../../functions/core/rollout/write-transition.ts";
+import { writeTransition } from "../../functions/core/rollout/write-transition.ts";
 import type { Fleet } from "../deployment.ts";
 import { rolloutOf } from "./letter.ts";
 import { type Letter, type LetterQueue, removeLetter, sendAgain } from "./letters.ts";
@@ -83,7 +83,7 @@ async function readied(ports: RedrivePorts, rollout: Rollout): Promise<Verdict> 
   for (;;) {
     const step = rollout.run === undefined ? stepOfMessage(ports, rollout, item) : stepOfRun(ports, item);
     if (typeof step === "string") return step;
-    const moved = await transition(ports, item, step);
+    const moved = await writeTransition(ports, item, step);
     if (moved.moved) return "send";
     // Somebody else was first: look at what stands there now.
     item = moved.found;
@@ -105,9 +105,9 @@ function stepOfMessage(
   item: RolloutItem | undefined,
 ): Verdict | NextItem {
   const now = clock.now();
-  const left = item ?? firstSeen(rollout, { fleet: fleet.name, engine: fleet.engine }, now);
-  if (left.state === "ended" || left.state === "unknown") return "ended";
+  const previous = item ?? firstSeen(rollout, { fleet: fleet.name, engine: fleet.engine }, now);
+  if (previous.state === "ended" || previous.state === "unknown") return "ended";
   if (item && isOpen(item)) return "open";
   if (item && isSentAgain(item)) return evenIfUnsure ? "send" : "unsure";
-  return { ...left, state: "waiting", attempts: 0, letter: "sent", changed_at: now };
+  return { ...previous, state: "waiting", attempts: 0, letter: "sent", changed_at: now };
 }

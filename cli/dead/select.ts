@@ -19,14 +19,14 @@ export async function visitLetters(
   visit: (letters: readonly Letter[]) => Promise<readonly Letter[]>,
 ): Promise<void> {
   const kept = new Set<string>();
-  let left = options.limit ?? Number.POSITIVE_INFINITY;
+  let remaining = options.limit ?? Number.POSITIVE_INFINITY;
   try {
     for await (const batch of allLetters(queue, options.hideSeconds)) {
       for (const { receipt } of batch) kept.add(receipt);
-      const selected = batch.filter((letter) => isSelected(letter, options)).slice(0, left);
-      left -= selected.length;
+      const selected = batch.filter((letter) => isSelected(letter, options)).slice(0, remaining);
+      remaining -= selected.length;
       for (const { receipt } of await visit(selected)) kept.delete(receipt);
-      if (left <= 0 || options.stop?.aborted) break;
+      if (remaining <= 0 || options.stop?.aborted) break;
     }
   } finally {
     await showAgain(queue, [...kept]);

@@ -95,18 +95,18 @@ async function sendChunk(target: Target, chunk: Message[], sending: Sending, sen
   const { table, fleet } = target;
   const keys = chunk.map(({ key }) => key);
   const states = table ? await readStates(table, fleet, keys) : new Map<string, RolloutState>();
-  const left = chunk.filter(({ key }) => !count(states.get(key), sent));
-  sending.onDone(chunk.length - left.length);
+  const previous = chunk.filter(({ key }) => !count(states.get(key), sent));
+  sending.onDone(chunk.length - previous.length);
   const onSent = (number: number) => {
     sent.pushed += number;
     sending.onDone(number);
   };
   const failures = await sendAll(
     { client: target.sqs, queueUrl: target.queueUrl },
-    left.map(({ body }) => body),
+    previous.map(({ body }) => body),
     onSent,
   );
-  sent.refused.push(...failures.map(({ index, reason }) => ({ at: left[index]?.at ?? "", reason })));
+  sent.refused.push(...failures.map(({ index, reason }) => ({ at: previous[index]?.at ?? "", reason })));
 }
 
 /** Counts a rollout that has come to its end; false for one that has not. */

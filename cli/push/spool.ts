@@ -55,10 +55,10 @@ export class Spool implements AsyncDisposable {
     await this.#flush();
     const { limit = this.count, seed } = options;
     const tasks = seed === undefined ? this.#inOrder() : this.#atRandom(seed);
-    let left = limit;
+    let remaining = limit;
     for await (const task of tasks) {
-      if (left === 0) return;
-      left -= 1;
+      if (remaining === 0) return;
+      remaining -= 1;
       yield task;
     }
   }

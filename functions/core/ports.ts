@@ -1,7 +1,7 @@
 /** The ports of the domain. Each has one implementation, in `adapters/`. */
 import type { AdmissionStore } from "./admission/admission-item.ts";
 import type { ThrottleSetting } from "./admission/throttle.ts";
-import type { Passage, Probe } from "./circuit/gate.ts";
+import type { GateDecision, Probe } from "./circuit/gate.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 import type { EpisodeType, WorkflowOutput } from "./protocol.ts";
@@ -19,7 +19,7 @@ export interface RolloutStore {
   /** Reads what was written last. */
   read(fleet: string, key: string): Promise<RolloutItem | undefined>;
   /** Writes `next` if the item that was left still stands (`undefined`: if there is none). */
-  move(left: RolloutItem | undefined, next: RolloutItem): Promise<Moved>;
+  move(previous: RolloutItem | undefined, next: RolloutItem): Promise<Moved>;
 }
 
 /** A running invocation, as the table knows it. */
@@ -148,7 +148,7 @@ export interface Gate {
   isTripped(): Promise<boolean>;
   /** `invocation`: the one that ran the attempt. */
   note(reason: Reason, invocation?: string): Promise<void>;
-  pass(): Promise<Passage>;
+  check(): Promise<GateDecision>;
   /** Asked again before each claim: why this rollout, which had passed, may not claim after all. */
   closedFor(probe: Probe | undefined): Promise<string | undefined>;
   /** Whether the circuit is open and somebody should try. */

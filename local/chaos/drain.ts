@@ -4,7 +4,7 @@ import { readDepth } from "../../functions/adapters/queue/depth.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import type { EngineHandle } from "../engine/start.ts";
 import { Accounting } from "../job/accounting.ts";
-import type { TormentedSystem } from "./fleet.ts";
+import type { SystemUnderFaults } from "./fleet.ts";
 import type { Patience } from "./patience.ts";
 import type { Pushes } from "./pushes.ts";
 import type { ChaosOptions } from "./run.ts";
@@ -12,7 +12,7 @@ import type { ChaosOptions } from "./run.ts";
 const LOOK_MS = 500;
 
 interface DrainParts {
-  readonly tormented: TormentedSystem;
+  readonly tormented: SystemUnderFaults;
   readonly engine: EngineHandle;
   readonly pushes: Pushes;
   readonly patience: Patience;
@@ -46,7 +46,7 @@ export async function settledWithin(
   }
 }
 
-async function isEmpty({ system, fleet }: TormentedSystem): Promise<boolean> {
+async function isEmpty({ system, fleet }: SystemUnderFaults): Promise<boolean> {
   const { visible, in_flight, delayed } = await readDepth(system.sqs, fleet.queueUrl);
   return visible + in_flight + delayed === 0;
 }

@@ -25,7 +25,7 @@ export interface SaboteurParts {
   readonly redeliver: (receipt: string) => void;
 }
 
-export class Saboteur {
+export class FaultInjector {
   readonly engine: Interceptor;
   readonly table: Interceptor;
   readonly queue: Interceptor;

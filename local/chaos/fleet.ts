@@ -52,7 +52,7 @@ export interface Interceptors {
   readonly queue: readonly Interceptor[];
 }
 
-export interface TormentedSystem {
+export interface SystemUnderFaults {
   readonly system: System;
   readonly fleet: LocalFleet;
   readonly deadLetterQueueUrl: string;
@@ -65,7 +65,7 @@ export interface TormentedSystem {
 export async function startTormented(
   options: { assemblyDir: string; logFile: string; engineUrl: string },
   interceptors: Interceptors,
-): Promise<TormentedSystem> {
+): Promise<SystemUnderFaults> {
   const { promise: endpoints, resolve } = Promise.withResolvers<System["endpoints"]>();
   const engineProxy = new FaultProxy(options.engineUrl, interceptors.engine);
   const tableProxy = new FaultProxy(

@@ -9,7 +9,7 @@ import { createModel } from "../engine/model.ts";
 import { startEngine } from "../engine/start.ts";
 import { generateProblems } from "../problems/problems.ts";
 import { checkAll } from "./check/index.ts";
-import { Saboteur } from "./fault-injector.ts";
+import { FaultInjector } from "./fault-injector.ts";
 import { Killer } from "./killer.ts";
 import { kindsNamed, Tally } from "./kinds.ts";
 import { makePlan } from "./plan.ts";
@@ -38,7 +38,7 @@ const plan = makePlan({ seed, kinds, rollouts: Number(options.rollouts), minutes
 const model = createModel({ tasks: generateProblems({ seed, count: 1000 }), seed });
 const engine = await startEngine({ clock, seed, model });
 const tally = new Tally();
-const saboteur = new Saboteur({ plan, tally, killer: () => undefined, redeliver: () => undefined });
+const saboteur = new FaultInjector({ plan, tally, killer: () => undefined, redeliver: () => undefined });
 const engineProxy = new FaultProxy(engine.url, [saboteur.engine], Number(options.port));
 await engineProxy.up();
 process.stderr.write(`the stand-in engine listens on ${engineProxy.url}\n`);

@@ -1,6 +1,6 @@
 /** Once the faults are over, messages that were deferred need not wait any longer: nothing new could happen meanwhile. */
 import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
-import type { TormentedSystem } from "./fleet.ts";
+import type { SystemUnderFaults } from "./fleet.ts";
 import type { Interceptor } from "./proxy.ts";
 import { field, operation } from "./steps.ts";
 
@@ -23,7 +23,7 @@ export class Patience {
   };
 
   /** Makes those visible that have waited for a few seconds at least. */
-  async end({ system, fleet }: TormentedSystem): Promise<void> {
+  async end({ system, fleet }: SystemUnderFaults): Promise<void> {
     const before = Date.now() - SHORT_SECONDS * 1000;
     const due = [...this.#waiting].filter(([, since]) => since <= before).map(([receipt]) => receipt);
     for (const receipt of due.slice(0, MOST_AT_ONCE)) {

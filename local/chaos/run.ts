@@ -12,8 +12,8 @@ import { checkAll, recoveryTimes } from "./check/index.ts";
 import type { RecoveryTimes } from "./check/recovery.ts";
 import { settledWithin } from "./drain.ts";
 import { type LogLine, readItems, readLetters, readLog, trippedWindows } from "./evidence.ts";
-import { Saboteur } from "./fault-injector.ts";
-import { type Interceptors, scale, startTormented, type TormentedSystem } from "./fleet.ts";
+import { FaultInjector } from "./fault-injector.ts";
+import { type Interceptors, type SystemUnderFaults, scale, startTormented } from "./fleet.ts";
 import { Killer } from "./killer.ts";
 import { type FaultKind, Tally } from "./kinds.ts";
 import { Patience } from "./patience.ts";
@@ -44,7 +44,7 @@ export interface ChaosOptions {
   /** Breaks of the system itself, to see whether the checks catch them: for their tests. */
   readonly breaks?: Partial<Interceptors> & {
     readonly started?: (parts: {
-      tormented: TormentedSystem;
+      tormented: SystemUnderFaults;
       engine: EngineHandle;
       pushes: Pushes;
     }) => Promise<void>;
@@ -72,10 +72,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   await rm(logFile, { force: true });
   const engine = await startStandIn(options, pushes);
   let killer: Killer | undefined;
-  let tormented: TormentedSystem | undefined;
+  let tormented: SystemUnderFaults | undefined;
   const redeliver = (receipt: string) => void (tormented && makeVisible(tormented, receipt));
   const patience = new Patience();
-  const saboteur = new Saboteur({ plan, tally, killer: () => killer, redeliver });
+  const saboteur = new FaultInjector({ plan, tally, killer: () => killer, redeliver });
   try {
     tormented = await startTormented(
       { assemblyDir: options.assemblyDir, logFile, engineUrl: engine.url },
@@ -95,9 +95,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
 }
 
 interface Parts {
-  readonly tormented: TormentedSystem;
+  readonly tormented: SystemUnderFaults;
   readonly engine: EngineHandle;
-  readonly saboteur: Saboteur;
+  readonly saboteur: FaultInjector;
   readonly patience: Patience;
   readonly killer: Killer;
   readonly tally: Tally;
@@ -195,7 +195,11 @@ function faultMs({ rollouts, minutes }: ChaosOptions): number {
   return Math.min(minutes * 60_000, busyMs(rollouts, minutes) * 1.2);
 }
 
-function interceptorsOf({ breaks = {} }: ChaosOptions, saboteur: Saboteur, patience: Patience): Interceptors {
+function interceptorsOf(
+  { breaks = {} }: ChaosOptions,
+  saboteur: FaultInjector,
+  patience: Patience,
+): Interceptors {
   return {
     engine: [saboteur.engine, ...(breaks.engine ?? [])],
     table: [saboteur.table, ...(breaks.table ?? [])],
@@ -204,7 +208,7 @@ function interceptorsOf({ breaks = {} }: ChaosOptions, saboteur: Saboteur, patie
 }
 
 /** Delivered again at once, while its first delivery still works on it. */
-async function makeVisible({ system, fleet }: TormentedSystem, receipt: string): Promise<void> {
+async function makeVisible({ system, fleet }: SystemUnderFaults, receipt: string): Promise<void> {
   await delay(200);
   const facts = { QueueUrl: fleet.queueUrl, ReceiptHandle: receipt, VisibilityTimeout: 0 };
   await system.sqs.send(new ChangeMessageVisibilityCommand(facts)).catch(() => undefined);

@@ -1,11 +1,11 @@
 /** Puts a run's messages into the fleet's queue. */
 import { SendMessageBatchCommand } from "@aws-sdk/client-sqs";
-import type { TormentedSystem } from "./fleet.ts";
+import type { SystemUnderFaults } from "./fleet.ts";
 import type { Push } from "./pushes.ts";
 
 /** @throws Error where the queue refuses one: then nothing could be said about it. */
 export async function sendPushes(
-  { system, fleet }: TormentedSystem,
+  { system, fleet }: SystemUnderFaults,
   messages: readonly Push[],
 ): Promise<void> {
   for (let start = 0; start < messages.length; start += 10) {

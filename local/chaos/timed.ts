@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EngineHandle } from "../engine/start.ts";
 import { createRandom } from "../random.ts";
-import type { Saboteur } from "./fault-injector.ts";
+import type { FaultInjector } from "./fault-injector.ts";
 import type { Killer } from "./killer.ts";
 import type { Tally } from "./kinds.ts";
 import type { TimedFault } from "./plan.ts";
@@ -12,7 +12,7 @@ export interface TimedParts {
   readonly seed: number;
   readonly engine: EngineHandle;
   readonly engineProxy: FaultProxy;
-  readonly saboteur: Saboteur;
+  readonly saboteur: FaultInjector;
   readonly killer: Killer;
   readonly tally: Tally;
 }

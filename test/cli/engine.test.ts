@@ -47,10 +47,10 @@ const ownStart = {
 
 /** What a tick of the lifecycle function would leave. */
 async function observe(facts: Partial<Observed>, engine = "main"): Promise<void> {
-  const left = await store().readObserved(engine);
-  const was = left ?? nothingObserved(now);
+  const previous = await store().readObserved(engine);
+  const was = previous ?? nothingObserved(now);
   expect(
-    await store().writeObserved(engine, left, {
+    await store().writeObserved(engine, previous, {
       ...was,
       ...facts,
       version: was.version + 1,
@@ -266,10 +266,10 @@ describe("--wait", () => {
     engine: string,
     ticks: (Partial<Observed> | (() => Promise<void>))[],
   ): NonNullable<Circumstances["pause"]> => {
-    const left = [...ticks];
+    const previous = [...ticks];
     return async () => {
       now += 60_000;
-      const tick = left.shift();
+      const tick = previous.shift();
       if (typeof tick === "function") await tick();
       else if (tick) await observe(tick, engine);
     };

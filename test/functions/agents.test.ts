@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../functions/contract/agent.ts";
-import { askOnce, houses } from "../support/fleet-fixture.ts";
+import { askOnce, fleetFixtures } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 
 /** Fails as often as told, then behaves. */
 function failing(times: number, fail: () => unknown): Agent {
@@ -25,7 +25,7 @@ describe("an agent that throws", () => {
     await house.push(aRollout());
     const { records, back } = await house.deliver();
     expect(back).toEqual([records[0]?.messageId]);
-    expect(house.logged("message deferred")).toMatchObject([{ because: "agent-error" }]);
+    expect(house.logged("message deferred")).toMatchObject([{ reason: "agent-error" }]);
     expect(house.engine.summary()).toMatchObject({ aborts: 1, counted: 0, open: 0 });
     expect(await house.item(keyOf())).toMatchObject({
       state: "waiting",
@@ -169,7 +169,7 @@ describe("an agent that hangs", () => {
     await house.push(aRollout());
     const records = await house.receive();
     expect(await house.run(records, { seconds: 80 })).toHaveLength(1);
-    expect(house.logged("message deferred")).toMatchObject([{ because: "no-time" }]);
+    expect(house.logged("message deferred")).toMatchObject([{ reason: "no-time" }]);
     expect(house.engine.summary()).toMatchObject({ claimsGranted: 0 });
     expect(await house.item(keyOf())).toBeUndefined();
   });

@@ -3,14 +3,14 @@ import { describe, expect, test } from "vitest";
 import type { AgreeRule } from "../../functions/core/agreement.ts";
 import { Agreement, type AgreeRequest } from "../../functions/core/engine-lifecycle/agree.ts";
 import type { CollectionMethod } from "../../local/engine/config.ts";
-import { type House, houses } from "../support/fleet-fixture.ts";
+import { type FleetFixture, fleetFixtures } from "../support/fleet-fixture.ts";
 import { aRollout } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 const any = "rollout_until_any_client_agree_sync_weight";
 const all = "rollout_until_all_clients_agree_sync_weight";
 
-async function openFor(collectionMethod: CollectionMethod): Promise<House> {
+async function openFor(collectionMethod: CollectionMethod): Promise<FleetFixture> {
   const config = { collectionMethod, batchTasks: 4, repeats: 4, slots: 16, syncSeconds: 2 };
   return await open({ config, limits: { claimWaitSeconds: 120 } });
 }
@@ -22,7 +22,7 @@ interface Work {
 }
 
 /** Four rollouts of each task, by two invocations at a time, with the lifecycle function's looks meanwhile. */
-async function work(house: House, { tasks, rule, request }: Work): Promise<void> {
+async function work(house: FleetFixture, { tasks, rule, request }: Work): Promise<void> {
   const bodies = tasks.flatMap((task_id) =>
     [0, 1, 2, 3].map((repeat) => aRollout({ task_id, main_query: "wait 4" }, repeat)),
   );
@@ -42,7 +42,7 @@ async function work(house: House, { tasks, rule, request }: Work): Promise<void>
 }
 
 async function look(
-  house: House,
+  house: FleetFixture,
   agreement: Agreement,
   request: AgreeRequest | undefined,
   done: AbortSignal,
@@ -56,7 +56,7 @@ async function look(
 }
 
 /** Clients in the engine's list. */
-async function activeClients(house: House): Promise<number> {
+async function activeClients(house: FleetFixture): Promise<number> {
   const { swarm_client_instruction: instruction } = await house.ports.engine.pool();
   return instruction?.active_clients.length ?? 0;
 }

@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Agent } from "../../functions/contract/agent.ts";
-import { askOnce, type HouseOptions, houses } from "../support/fleet-fixture.ts";
+import { askOnce, type FleetFixtureOptions, fleetFixtures } from "../support/fleet-fixture.ts";
 import { linkTo } from "../support/link.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 type Service = "AWS_ENDPOINT_URL_DYNAMODB" | "AWS_ENDPOINT_URL_SQS";
 
 /** A house whose way to one service can be cut. */
-async function behindLink(service: Service, options: HouseOptions = {}) {
+async function behindLink(service: Service, options: FleetFixtureOptions = {}) {
   const link = await linkTo(process.env[service] ?? "");
   vi.stubEnv(service, link.url);
   onTestFinished(() => void vi.unstubAllEnvs());

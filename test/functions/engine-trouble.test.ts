@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Fault, FaultCall } from "../../local/engine/faults.ts";
-import { type House, type HouseOptions, houses } from "../support/fleet-fixture.ts";
+import { type FleetFixture, type FleetFixtureOptions, fleetFixtures } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 const limits = { claimWaitSeconds: 10 };
 /** Real milliseconds: no test waits for the limits of a deployment. */
 const timeouts = { get_engine_status: 300, claim_episode: 300 };
@@ -19,7 +19,7 @@ const faults: [string, Fault][] = [
 ];
 
 /** An engine with a fault on these calls, until it is mended. */
-async function faulty(fault: Fault, on: (call: FaultCall) => boolean, options: HouseOptions = {}) {
+async function faulty(fault: Fault, on: (call: FaultCall) => boolean, options: FleetFixtureOptions = {}) {
   const state = { broken: true };
   const house = await open({
     limits,
@@ -31,15 +31,15 @@ async function faulty(fault: Fault, on: (call: FaultCall) => boolean, options: H
 }
 
 /** The message is back in the queue, and nothing else has happened. */
-async function expectDeferred(house: House, because: string): Promise<void> {
-  expect(house.logged("message deferred")).toMatchObject([{ because }]);
+async function expectDeferred(house: FleetFixture, reason: string): Promise<void> {
+  expect(house.logged("message deferred")).toMatchObject([{ reason }]);
   expect(await house.item(keyOf())).toBeUndefined();
   expect(house.engine.summary()).toMatchObject({ claimsGranted: 0, open: 0 });
   expect(await house.counts()).toEqual({ visible: 0, inFlight: 1 });
   expect(await house.letters()).toEqual([]);
 }
 
-async function expectEnded(house: House): Promise<void> {
+async function expectEnded(house: FleetFixture): Promise<void> {
   expect(house.engine.summary()).toMatchObject({ claimsGranted: 1, counted: 1, open: 0 });
   expect(await house.item(keyOf())).toMatchObject({ state: "ended", attempts: 0, tries: 1 });
   expect(await house.counts()).toEqual({ visible: 0, inFlight: 0 });
@@ -93,7 +93,7 @@ describe("nothing is lost and no attempt used up by an engine that", () => {
     await Promise.all(others);
     await house.push(aRollout());
     expect((await house.deliver()).back).toHaveLength(1);
-    expect(house.logged("message deferred")).toMatchObject([{ because: "no-episodes" }]);
+    expect(house.logged("message deferred")).toMatchObject([{ reason: "no-episodes" }]);
     expect(await house.item(keyOf())).toBeUndefined();
   });
 });

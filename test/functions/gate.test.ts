@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { FAILURES_TO_TRIP } from "../../functions/core/circuit/gate.ts";
-import { askOnce, houses } from "../support/fleet-fixture.ts";
+import { askOnce, fleetFixtures } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 
 describe("a fleet that somebody paused", () => {
   test("claims nothing, loses nothing, and goes on when it is resumed", async () => {
@@ -13,7 +13,7 @@ describe("a fleet that somebody paused", () => {
     const { records, back } = await house.deliver(2);
     expect(back).toHaveLength(1);
     expect(house.logged("message deferred")).toMatchObject([
-      { because: "paused", seconds: 7200, until: "the gate opens" },
+      { reason: "paused", seconds: 7200, until: "the gate opens" },
     ]);
     expect(house.engine.summary()).toMatchObject({ claimsGranted: 0, claimsRefused: 0 });
     expect(await house.letters()).toMatchObject([{ body: "no rollout" }]);
@@ -36,7 +36,7 @@ describe("a fleet that is paused while its rollouts wait for the engine", () => 
     house.engine.setStatus("ENGINE.ROLLING");
     expect((await delivered).back).toHaveLength(1);
     expect(house.engine.summary()).toMatchObject({ claimsGranted: 0, claimsRefused: 0, open: 0 });
-    expect(house.logged("message deferred")).toMatchObject([{ because: "closed" }]);
+    expect(house.logged("message deferred")).toMatchObject([{ reason: "closed" }]);
     expect(await house.item(keyOf())).toBeUndefined();
   });
 });
@@ -50,7 +50,7 @@ describe("a probe that comes to no attempt", () => {
     house.engine.setStatus("ENGINE.WEIGHT_SYNCING");
     await house.push(aRollout());
     const { records } = await house.deliver();
-    expect(house.logged("message deferred")).toMatchObject([{ because: "not-rolling" }]);
+    expect(house.logged("message deferred")).toMatchObject([{ reason: "not-rolling" }]);
     expect(await house.gates.read(house.fleet)).toMatchObject({ probes: 0 });
 
     house.engine.setStatus("ENGINE.ROLLING");
@@ -84,7 +84,7 @@ describe("a fleet whose attempts fail one after another", () => {
     ({ records } = await house.deliverAgain(records));
     expect(house.engine.summary()).toMatchObject({ claimsGranted: FAILURES_TO_TRIP });
     expect(house.logged("message deferred").slice(-FAILURES_TO_TRIP)).toMatchObject(
-      records.map(() => ({ because: "circuit-open" })),
+      records.map(() => ({ reason: "circuit-open" })),
     );
 
     await house.clock.sleep(16_000);

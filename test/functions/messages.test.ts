@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Task } from "../../functions/core/protocol.ts";
-import { askOnce, type House, houses } from "../support/fleet-fixture.ts";
+import { askOnce, type FleetFixture, fleetFixtures } from "../support/fleet-fixture.ts";
 import { aRollout, aTask, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 
 /** What AgentJet's `task.model_dump_json()` gives. */
 const plainTask =
@@ -32,7 +32,7 @@ describe("a message", () => {
 
   test("that is an envelope is run as it says: eval, with its own discard timeout", async () => {
     const discardTimeouts: number[] = [];
-    const house: House = await open({
+    const house: FleetFixture = await open({
       agent: async (task, episode) => {
         const claimed = house.engine.inspect().episodes.filter(({ client_uuid: client }) => client !== "");
         discardTimeouts.push(...claimed.map((record) => record.discard_episode_timeout));

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../functions/contract/agent.ts";
-import { askOnce, type House, houses } from "../support/fleet-fixture.ts";
+import { askOnce, type FleetFixture, fleetFixtures } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 
 /** Asks once, works until it is told to stop, and then asks once more all the same; from its second run on it is good. */
 function stubborn() {
@@ -24,7 +24,7 @@ function stubborn() {
 }
 
 /** Runs the one rollout, and does something to the engine while its agent works. */
-async function disturbed(house: House, seen: { working: number }, disturb: () => unknown) {
+async function disturbed(house: FleetFixture, seen: { working: number }, disturb: () => unknown) {
   await house.push(aRollout());
   const records = await house.receive();
   const running = house.run(records);
@@ -33,14 +33,18 @@ async function disturbed(house: House, seen: { working: number }, disturb: () =>
   return { records, back: await running };
 }
 
-async function expectTriedAgain(house: House, records: Parameters<House["release"]>[0], attempts: number) {
+async function expectTriedAgain(
+  house: FleetFixture,
+  records: Parameters<FleetFixture["release"]>[0],
+  attempts: number,
+) {
   expect((await house.deliverAgain(records)).back).toEqual([]);
   expect(await house.item(keyOf())).toMatchObject({ state: "ended", attempts, tries: 2 });
   expect(house.engine.summary()).toMatchObject({ counted: 1, open: 0 });
 }
 
 describe("an engine that leaves its rolling states in the middle of an episode", () => {
-  const syncs: [string, (house: House) => void][] = [
+  const syncs: [string, (house: FleetFixture) => void][] = [
     ["and stays away", (house) => house.engine.setStatus("ENGINE.WEIGHT_SYNCING")],
     ["and is back before anybody looked", (house) => house.engine.forceWeightSync()],
   ];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { askOnce, houses } from "../support/fleet-fixture.ts";
+import { askOnce, fleetFixtures } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 
 /** Two messages for the same rollout, as after a push that was repeated. */
 async function pushedTwice() {
@@ -23,7 +23,7 @@ describe("one rollout, one reward:", () => {
     const { house, records, agentRuns } = await pushedTwice();
     const back = await house.run(records);
     expect(back).toHaveLength(1);
-    expect(house.logged("message deferred")).toMatchObject([{ because: "open-attempt", seconds: 30 }]);
+    expect(house.logged("message deferred")).toMatchObject([{ reason: "open-attempt", seconds: 30 }]);
     const late = records.filter(({ messageId }) => back.includes(messageId));
     expect((await house.deliverAgain(late)).back).toEqual([]);
     expect(agentRuns()).toBe(1);

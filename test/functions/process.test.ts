@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { FastClock } from "../support/fast-clock.ts";
-import { type House, houses } from "../support/fleet-fixture.ts";
+import { type FleetFixture, fleetFixtures } from "../support/fleet-fixture.ts";
 import { answerOf, functionProcesses } from "../support/function-process.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 const start = functionProcesses();
 /** With real time, since another process takes part; a process that is silent for 1.25 s counts as dead. */
 const real = { speed: 1, limits: { settleMarginSeconds: 2, minEpisodeSeconds: 0, heartbeatSeconds: 1 } };
 
 /** Until the table says that this rollout's process is dead. */
-async function silence(house: House): Promise<void> {
+async function silence(house: FleetFixture): Promise<void> {
   for (let looks = 0; looks < 2; looks += 1) {
     expect(await house.sweep()).toMatchObject({ settled: 0 });
     await house.clock.sleep(1300);
@@ -18,7 +18,7 @@ async function silence(house: House): Promise<void> {
 }
 
 /** As the sweep does, which then settles at once. */
-async function declareDead(house: House): Promise<void> {
+async function declareDead(house: FleetFixture): Promise<void> {
   const { attempt } = (await house.item(keyOf())) ?? {};
   const [invocation] = await house.invocations.readAll([attempt?.invocation ?? ""]);
   if (!invocation) throw new Error("expected the item of the invocation, found none");

@@ -2,10 +2,10 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FaultProxy, type Interceptor } from "../../local/chaos/proxy.ts";
 import { proxyAnswers } from "../../local/chaos/proxy-answers.ts";
-import { type House, houses } from "../support/fleet-fixture.ts";
+import { type FleetFixture, fleetFixtures } from "../support/fleet-fixture.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 const kinds = Object.entries(proxyAnswers);
 /** How often each route is answered for: more often than any call is made again by itself. */
 const STRIKES = 2;
@@ -13,11 +13,11 @@ const STRIKES = 2;
 /** A fleet whose way to the engine leads through a proxy that answers the first requests to some routes itself. */
 async function behindProxy(answer: NonNullable<(typeof kinds)[number][1]>, routes: readonly string[]) {
   const upstream = Promise.withResolvers<string>();
-  const left = new Map(routes.map((route) => [route, STRIKES]));
+  const previous = new Map(routes.map((route) => [route, STRIKES]));
   const strike: Interceptor = {
     before: ({ path }) => {
-      const times = left.get(path) ?? 0;
-      if (times > 0) left.set(path, times - 1);
+      const times = previous.get(path) ?? 0;
+      if (times > 0) previous.set(path, times - 1);
       return times > 0 ? { answer } : "pass";
     },
   };
@@ -36,18 +36,18 @@ async function behindProxy(answer: NonNullable<(typeof kinds)[number][1]>, route
   });
   upstream.resolve(house.engine.url);
   await house.push(aRollout());
-  return { house, runs, untouched: () => [...left.values()].filter((times) => times > 0).length };
+  return { house, runs, untouched: () => [...previous.values()].filter((times) => times > 0).length };
 }
 
 /** Runs the rollout until its message is done with. */
-async function deliverAll(house: House): Promise<void> {
+async function deliverAll(house: FleetFixture): Promise<void> {
   let { records, back } = await house.deliver();
   for (let deliveries = 1; back.length > 0 && deliveries < 5; deliveries += 1)
     ({ records, back } = await house.deliverAgain(records));
   expect(back).toEqual([]);
 }
 
-async function expectEndedOnce(house: House): Promise<void> {
+async function expectEndedOnce(house: FleetFixture): Promise<void> {
   expect(house.engine.summary()).toMatchObject({ counted: 1, rewardMean: 0.75, open: 0 });
   expect(await house.item(keyOf())).toMatchObject({ state: "ended", attempts: 0 });
   expect(await house.letters()).toEqual([]);

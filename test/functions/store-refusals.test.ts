@@ -1,13 +1,13 @@
 /** What becomes of a rollout that the table will never write down, or not while the deployment is wrong. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type HouseOptions, houses } from "../support/fleet-fixture.ts";
+import { type FleetFixtureOptions, fleetFixtures } from "../support/fleet-fixture.ts";
 import { type Refusal, refusingTable } from "../support/refusing-table.ts";
 import { aRollout, keyOf } from "../support/rollouts.ts";
 
-const open = houses();
+const open = fleetFixtures();
 
 /** A house whose table refuses rollout items in one state. */
-async function refusing(state: string, refusal: Refusal, options: HouseOptions = {}) {
+async function refusing(state: string, refusal: Refusal, options: FleetFixtureOptions = {}) {
   const writes = { refused: 0 };
   const url = await refusingTable(process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "", ({ action, body }) => {
     if (action !== "PutItem" || !body.includes(`"state":{"S":"${state}"}`)) return undefined;

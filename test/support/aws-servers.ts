@@ -6,7 +6,7 @@ import type { QueueSpec } from "../../local/template/specs.ts";
 import type { Template } from "../../local/template/template.ts";
 import { stackTemplate } from "./template.ts";
 
-export interface Estate {
+export interface AwsServers {
   readonly servers: Servers;
   readonly table: string;
   /** A fleet's own queue and dead letters, as the template has them. */
@@ -16,7 +16,7 @@ export interface Estate {
   close(): Promise<void>;
 }
 
-export async function openEstate(): Promise<Estate> {
+export async function startAwsServers(): Promise<AwsServers> {
   const template = await stackTemplate();
   const servers = await startServers(template);
   const [table = ""] = [...template.tables.values()].map(({ name }) => name);

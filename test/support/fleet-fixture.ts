@@ -31,11 +31,11 @@ import { deployedFleetId } from "../../functions/environment.ts";
 import type { EngineConfig, EngineModel } from "../../local/engine/config.ts";
 import type { Faults } from "../../local/engine/faults.ts";
 import { type EngineHandle, startEngine } from "../../local/engine/start.ts";
-import { type Estate, openEstate } from "./aws-servers.ts";
+import { type AwsServers, startAwsServers } from "./aws-servers.ts";
 import { FastClock } from "./fast-clock.ts";
 import { FleetMessages, type QueueUrls } from "./fleet-messages.ts";
 
-export interface HouseOptions {
+export interface FleetFixtureOptions {
   readonly agent?: Agent;
   readonly limits?: Partial<FleetLimits>;
   readonly config?: Partial<EngineConfig>;
@@ -80,18 +80,18 @@ const model: EngineModel = (request) => ({
 });
 
 /** Call once at the top of a test file; the function that it returns opens a house with a fleet of its own. */
-export function houses(): (options?: HouseOptions) => Promise<House> {
-  let estate: Estate | undefined;
+export function fleetFixtures(): (options?: FleetFixtureOptions) => Promise<FleetFixture> {
+  let estate: AwsServers | undefined;
   let count = 0;
   beforeAll(async () => {
-    estate = await openEstate();
+    estate = await startAwsServers();
     Object.assign(process.env, estate.environment);
   }, 30_000);
   afterAll(async () => await estate?.close());
   return async (options = {}) => {
     if (!estate) throw new Error("expected an open estate, found none: open houses in tests only");
     count += 1;
-    const house = await House.open(estate, `fleet-${count}`, options);
+    const house = await FleetFixture.open(estate, `fleet-${count}`, options);
     onTestFinished(() => house.close());
     onTestFailed(() => console.log(house.log.map((line) => JSON.stringify(line)).join("\n")));
     return house;
@@ -99,9 +99,9 @@ export function houses(): (options?: HouseOptions) => Promise<House> {
 }
 
 /** A fleet with its messages, its engine and its table. */
-export class House extends FleetMessages {
+export class FleetFixture extends FleetMessages {
   readonly fleet: string;
-  readonly estate: Estate;
+  readonly estate: AwsServers;
   readonly clock: FastClock;
   /** The stand-in. */
   readonly engine: EngineHandle;
@@ -116,7 +116,7 @@ export class House extends FleetMessages {
   #invocations = 0;
   #serial = 0;
 
-  static async open(estate: Estate, fleet: string, options: HouseOptions): Promise<House> {
+  static async open(estate: AwsServers, fleet: string, options: FleetFixtureOptions): Promise<FleetFixture> {
     const clock = new FastClock(options.speed ?? DEFAULT_SPEED);
     const engine = await startEngine({
       clock,
@@ -126,13 +126,13 @@ export class House extends FleetMessages {
       ...(options.faults ? { faults: options.faults } : {}),
     });
     while (engine.inspect().unclaimed === 0) await clock.sleep(50);
-    return new House(estate, fleet, options, { clock, engine, ...(await estate.fleetQueues(fleet)) });
+    return new FleetFixture(estate, fleet, options, { clock, engine, ...(await estate.fleetQueues(fleet)) });
   }
 
   private constructor(
-    estate: Estate,
+    estate: AwsServers,
     fleet: string,
-    options: HouseOptions,
+    options: FleetFixtureOptions,
     parts: { clock: FastClock; engine: EngineHandle } & QueueUrls,
   ) {
     super(estate.servers.queues.client, parts);

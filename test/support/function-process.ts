@@ -10,7 +10,7 @@ import type { QueueRecord } from "../../functions/core/ports.ts";
 import { entries } from "../../functions/entries.ts";
 import { LambdaFunction } from "../../local/lambda/function.ts";
 import type { InvocationResult } from "../../local/lambda/invocation.ts";
-import type { House } from "./fleet-fixture.ts";
+import type { FleetFixture } from "./fleet-fixture.ts";
 
 const agentOfTests = join(import.meta.dirname, "agent-as-told.ts");
 
@@ -23,7 +23,7 @@ export interface FunctionProcess {
 
 /** Call once at the top of a test file; the function that it returns starts the function for a house. */
 export function functionProcesses(): (
-  house: House,
+  house: FleetFixture,
   options?: { timeoutSeconds?: number; environment?: Record<string, string> },
 ) => FunctionProcess {
   let codeDirectory = "";
@@ -65,7 +65,7 @@ async function bundle(outfile: string): Promise<void> {
   });
 }
 
-function environmentOf({ limits, estate, engine, ...house }: House): Record<string, string> {
+function environmentOf({ limits, estate, engine, ...house }: FleetFixture): Record<string, string> {
   return {
     ...estate.servers.environment,
     [names.fleet]: limits.fleet,

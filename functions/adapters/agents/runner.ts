@@ -128,8 +128,8 @@ export class AgentHosts implements AgentRunner {
   /** Without what agents of earlier invocations have left running, where nobody is disturbed by its end. */
   #sharedHost(): Host {
     const host = this.#shared;
-    const left = host ? [...host.agents.values()] : [];
-    if (host && left.length > 0 && left.every(({ work }) => work.signal.aborted)) {
+    const previous = host ? [...host.agents.values()] : [];
+    if (host && previous.length > 0 && previous.every(({ work }) => work.signal.aborted)) {
       host.verdict = { what: "went on after its attempt was over" };
       host.handle.end();
       this.#shared = undefined;

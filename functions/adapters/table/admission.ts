@@ -18,14 +18,14 @@ export function createAdmissionStore(options: AdmissionStoreOptions): AdmissionS
       const found = await getItem(options, admissionKey(fleet));
       return found && fleetAdmissionSchema.parse(found);
     },
-    async write(fleet, left, next) {
+    async write(fleet, previous, next) {
       const item = {
         ...admissionKey(fleet),
         v: 1,
         ...next,
         expires_ttl: expiresTtl(next.changed_at, options.ttlDays),
       };
-      const outcome = await conditionalPut(options, item, standsAs(left?.version));
+      const outcome = await conditionalPut(options, item, standsAs(previous?.version));
       // A write whose answer was lost took place after all.
       return outcome.put || outcome.found?.["stamp"] === next.stamp;
     },

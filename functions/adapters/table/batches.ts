@@ -13,18 +13,18 @@ export function createBatchStore(options: TableOptions): BatchStore {
       const found = await getItem(options, batchKey(fleet, step));
       return found && batchSeenSchema.parse(found);
     },
-    async write(fleet, left, next) {
+    async write(fleet, previous, next) {
       const expires_ttl = expiresTtl(next.changed_at, KEEP_DAYS);
       const item = { ...batchKey(fleet, next.step), v: 1, ...next, expires_ttl };
       const outcome = await conditionalPut(
         options,
         item,
-        left === undefined
+        previous === undefined
           ? { expression: "attribute_not_exists(pk)" }
           : {
               expression: "#version = :version",
               names: { "#version": "version" },
-              values: { ":version": left.version },
+              values: { ":version": previous.version },
             },
       );
       return outcome.put;

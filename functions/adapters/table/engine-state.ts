@@ -42,10 +42,10 @@ export function createEngineStateStore(options: TableOptions): EngineStateStore 
       const found = await getItem(options, observedKey(engine));
       return found && observedSchema.parse(found);
     },
-    async writeObserved(engine, left, next) {
+    async writeObserved(engine, previous, next) {
       const expires_ttl = expiresTtl(next.looked_at, OBSERVED_TTL_DAYS);
       const item = { ...observedKey(engine), ...next, expires_ttl };
-      const outcome = await conditionalPut(options, item, standsAs(left, next));
+      const outcome = await conditionalPut(options, item, standsAs(previous, next));
       // A write whose answer was lost took place after all: no other tick has this token.
       return outcome.put || isWrite(outcome.found, next);
     },
@@ -61,12 +61,12 @@ async function asChecked(desired: Desired): Promise<{ desired: Desired } | { unr
   return { unreadable: `${what}: set it with the sortie command, which checks it` };
 }
 
-function standsAs(left: Observed | undefined, { token }: Observed): Condition {
-  if (left === undefined) return { expression: "attribute_not_exists(pk)" };
+function standsAs(previous: Observed | undefined, { token }: Observed): Condition {
+  if (previous === undefined) return { expression: "attribute_not_exists(pk)" };
   return {
     expression: "#version = :version AND #token <= :token",
     names: { "#version": "version", "#token": "token" },
-    values: { ":version": left.version, ":token": token },
+    values: { ":version": previous.version, ":token": token },
   };
 }
 
@@ -97,23 +97,23 @@ export async function setDesired(
 ): Promise<Desired> {
   const wanted = wish.state === "running" ? { ...wish, hash: await checkedHash(wish.config) } : wish;
   for (let tries = 0; tries < 5; tries += 1) {
-    const left = await getItem(options, desiredKey(engine));
-    const generation = (Number(left?.["generation"]) || 0) + 1;
+    const previous = await getItem(options, desiredKey(engine));
+    const generation = (Number(previous?.["generation"]) || 0) + 1;
     const next = desiredSchema.parse({ v: 1, ...wanted, generation, set_at: by.now, set_by: by.name });
     const item = { ...desiredKey(engine), ...next };
-    if ((await conditionalPut(options, item, sameGeneration(left))).put) return next;
+    if ((await conditionalPut(options, item, sameGeneration(previous))).put) return next;
   }
   throw new SettingsError(`the desired state of engine ${engine} could not be set`, [
     "expected nobody else to set it at the same time, found five changes in a row: try again",
   ]);
 }
 
-function sameGeneration(left: Record<string, unknown> | undefined): Condition {
-  if (left === undefined) return { expression: "attribute_not_exists(pk)" };
+function sameGeneration(previous: Record<string, unknown> | undefined): Condition {
+  if (previous === undefined) return { expression: "attribute_not_exists(pk)" };
   const names = { "#generation": "generation" };
   // An item written by hand may lack it; it is replaced.
-  if (left["generation"] === undefined) return { expression: "attribute_not_exists(#generation)", names };
-  return { expression: "#generation = :left", names, values: { ":left": left["generation"] } };
+  if (previous["generation"] === undefined) return { expression: "attribute_not_exists(#generation)", names };
+  return { expression: "#generation = :left", names, values: { ":left": previous["generation"] } };
 }
 
 async function checkedHash(config: string): Promise<string> {

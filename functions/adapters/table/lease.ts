@@ -13,21 +13,21 @@ export function createLeaseStore(options: TableOptions): LeaseStore {
       const found = await getItem(options, leaseKey(name));
       return found && leaseSchema.parse(found);
     },
-    async write(name, left, next) {
+    async write(name, previous, next) {
       const item = { ...leaseKey(name), v: 1, ...next };
-      const outcome = await conditionalPut(options, item, standsAs(left));
+      const outcome = await conditionalPut(options, item, standsAs(previous));
       // A write whose answer was lost took place after all.
       return outcome.put || isSame(outcome.found, next);
     },
   };
 }
 
-function standsAs(left: LeaseRecord | undefined): Condition {
-  if (left === undefined) return { expression: "attribute_not_exists(pk)" };
+function standsAs(previous: LeaseRecord | undefined): Condition {
+  if (previous === undefined) return { expression: "attribute_not_exists(pk)" };
   return {
     expression: "#holder = :holder AND #token = :token AND #expires = :expires",
     names: { "#holder": "holder", "#token": "token", "#expires": "expires_at" },
-    values: { ":holder": left.holder, ":token": left.token, ":expires": left.expires_at },
+    values: { ":holder": previous.holder, ":token": previous.token, ":expires": previous.expires_at },
   };
 }
 

@@ -64,9 +64,9 @@ export function createLifecycleStore(options: LifecycleStoreOptions): LifecycleS
       const found = await getItem(options, totalsKey(fleet));
       return found && fleetTotalsSchema.parse(found);
     },
-    async writeTotals(fleet, left, next) {
-      const condition = left
-        ? { expression: "version = :version", values: { ":version": left.version } }
+    async writeTotals(fleet, previous, next) {
+      const condition = previous
+        ? { expression: "version = :version", values: { ":version": previous.version } }
         : { expression: "attribute_not_exists(pk)" };
       const item = { ...totalsKey(fleet), v: 1, ...next };
       return (await conditionalPut(options, item, condition)).put;

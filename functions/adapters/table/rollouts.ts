@@ -40,8 +40,8 @@ export function createRolloutStore(options: RolloutStoreOptions): RolloutStore {
       const found = await getItem(options, rolloutKey(fleet, key));
       return found && restored(found);
     },
-    async move(left, next): Promise<Moved> {
-      const outcome = await conditionalPut(options, stored(next, options.ttlDays), standsAs(left));
+    async move(previous, next): Promise<Moved> {
+      const outcome = await conditionalPut(options, stored(next, options.ttlDays), standsAs(previous));
       if (outcome.put) return { moved: true, item: next };
       const found = outcome.found && restored(outcome.found);
       // A write whose answer was lost took place after all.
@@ -100,14 +100,14 @@ function openIndex(item: RolloutItem): object {
 }
 
 /** Names the state and the attempt that are left; the stamp pins the very write. */
-function standsAs(left: RolloutItem | undefined): Condition {
-  if (!left) return { expression: "attribute_not_exists(pk)" };
+function standsAs(previous: RolloutItem | undefined): Condition {
+  if (!previous) return { expression: "attribute_not_exists(pk)" };
   const names = { "#state": "state", "#stamp": "stamp" };
-  const values = { ":state": left.state, ":stamp": left.stamp };
-  if (!left.attempt) return { expression: "#state = :state AND #stamp = :stamp", names, values };
+  const values = { ":state": previous.state, ":stamp": previous.stamp };
+  if (!previous.attempt) return { expression: "#state = :state AND #stamp = :stamp", names, values };
   return {
     expression: "#state = :state AND #attempt.#id = :attempt AND #stamp = :stamp",
     names: { ...names, "#attempt": "attempt", "#id": "id" },
-    values: { ...values, ":attempt": left.attempt.id },
+    values: { ...values, ":attempt": previous.attempt.id },
   };
 }

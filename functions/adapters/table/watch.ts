@@ -15,16 +15,16 @@ export function createWatchStore(options: TableOptions): WatchStore {
       const found = await getItem(options, watchKey(engine));
       return found && invocationWatchSchema.parse(found);
     },
-    async write(engine, left, next) {
+    async write(engine, previous, next) {
       const item = { ...watchKey(engine), v: 1, ...next };
-      const outcome = await conditionalPut(options, item, standsAs(left));
+      const outcome = await conditionalPut(options, item, standsAs(previous));
       return outcome.put;
     },
   };
 }
 
-function standsAs(left: InvocationWatch | undefined) {
-  return left
-    ? { expression: "version = :version", values: { ":version": left.version } }
+function standsAs(previous: InvocationWatch | undefined) {
+  return previous
+    ? { expression: "version = :version", values: { ":version": previous.version } }
     : { expression: "attribute_not_exists(pk)" };
 }

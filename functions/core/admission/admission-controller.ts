@@ -15,7 +15,7 @@ import { type AdmissionRules, admissionDefaults, decide, withoutClaims } from ".
 import type { AdmissionState, AdmissionStore, FleetAdmission } from "./admission-item.ts";
 import type { ThrottleSetting } from "./throttle.ts";
 
-export interface DeskPorts {
+export interface AdmissionPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly engine: Pick<Engine, "pool">;
@@ -24,7 +24,7 @@ export interface DeskPorts {
 }
 
 /** One rollout's dealings with the desk. */
-export interface AdmissionTicket {
+export interface AdmissionRequest {
   /**
    * Whether the rollout may claim now. Asked again before each try: the place is kept meanwhile.
    * @throws EngineError where the pool cannot be read, and whatever the store throws. Nobody is admitted then.
@@ -54,8 +54,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export class AdmissionDesk {
-  readonly #ports: DeskPorts;
+export class AdmissionController {
+  readonly #ports: AdmissionPorts;
   readonly #fleet: string;
   readonly #rules: AdmissionRules;
   #asking: Waiting[] = [];
@@ -63,7 +63,7 @@ export class AdmissionDesk {
   #open = false;
 
   constructor(
-    ports: DeskPorts,
+    ports: AdmissionPorts,
     fleet: { readonly fleet: string; readonly fleetId: string },
     setting: ThrottleSetting,
     times: Partial<typeof admissionDefaults> = {},
@@ -74,7 +74,7 @@ export class AdmissionDesk {
     this.#rules = { ...admissionDefaults, ...times, setting, isOurs };
   }
 
-  ticket(taskId: string): AdmissionTicket {
+  request(taskId: string): AdmissionRequest {
     const visitor: Visitor = { taskId, counted: undefined };
     return { ask: () => this.#ask(visitor), release: () => this.#release(visitor) };
   }
@@ -189,11 +189,11 @@ export class AdmissionDesk {
     return await this.#read();
   }
 
-  #write(left: FleetAdmission | undefined, next: AdmissionState): Promise<boolean> {
+  #write(previous: FleetAdmission | undefined, next: AdmissionState): Promise<boolean> {
     const now = this.#ports.clock.now();
     const stamp = `${now.toString(36)}-${this.#ports.random().toString(36).slice(2, 14)}`;
-    const version = (left?.version ?? 0) + 1;
-    return this.#ports.admissions.write(this.#fleet, left, { ...next, version, stamp, changed_at: now });
+    const version = (previous?.version ?? 0) + 1;
+    return this.#ports.admissions.write(this.#fleet, previous, { ...next, version, stamp, changed_at: now });
   }
 }
 

@@ -45,7 +45,7 @@ export type Pool = Pick<
 >;
 
 /** A task and those who ask for it. */
-export interface Request {
+export interface TaskRequest {
   readonly taskId: string;
   readonly key: string;
   /** Askers whose claim the place does not count yet. */
@@ -53,7 +53,7 @@ export interface Request {
 }
 
 /** The facts of one decision, and what becomes of them. */
-export class Round {
+export class AdmissionDecision {
   readonly #step: number | null;
   readonly #rules: AdmissionRules;
   readonly #now: number;
@@ -119,7 +119,7 @@ export class Round {
       this.#put(key, { ...place, doubted: now });
   }
 
-  ask(request: Request): AdmissionVerdict {
+  ask(request: TaskRequest): AdmissionVerdict {
     const { setting } = this.#rules;
     const batch = this.#batch();
     const verdict = judge(request.key, batch, this.#seen, setting);
@@ -165,7 +165,7 @@ export class Round {
   }
 
   /** False where there are too many reservations already: the item is bounded. */
-  #admit({ key, uncounted }: Request): boolean {
+  #admit({ key, uncounted }: TaskRequest): boolean {
     const place = this.#places.get(key);
     const shown = this.#isShown(key);
     if (!place && !shown && this.#reserved() >= MOST_PLACES) return false;

@@ -41,7 +41,7 @@ export interface AdmissionStore {
   /** Reads what was written last. */
   read(fleet: string): Promise<FleetAdmission | undefined>;
   /** Writes `next` if the version that was left still stands (`undefined`: if there is none); false where it does not. */
-  write(fleet: string, left: FleetAdmission | undefined, next: FleetAdmission): Promise<boolean>;
+  write(fleet: string, previous: FleetAdmission | undefined, next: FleetAdmission): Promise<boolean>;
 }
 
 /**

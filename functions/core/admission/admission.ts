@@ -5,11 +5,11 @@
  */
 
 import {
+  AdmissionDecision,
   type AdmissionRules,
   type AdmissionVerdict,
   type Pool,
-  type Request,
-  Round,
+  type TaskRequest,
 } from "./admission-decision.ts";
 import type { AdmissionState, FleetAdmission } from "./admission-item.ts";
 import { drop, stateOf } from "./admission-state.ts";
@@ -23,7 +23,7 @@ export interface Asker {
   readonly counted: boolean;
 }
 
-export interface AdmissionRound {
+export interface AdmissionOutcome {
   /** One for each asker, in the askers' order. */
   readonly verdicts: readonly AdmissionVerdict[];
   /** To be written before any verdict is acted upon; undefined where nothing changed. */
@@ -40,8 +40,8 @@ export function decide(
   askers: readonly Asker[],
   rules: AdmissionRules,
   now: number,
-): AdmissionRound {
-  const round = new Round(item, pool, rules, now);
+): AdmissionOutcome {
+  const round = new AdmissionDecision(item, pool, rules, now);
   round.observe();
   const verdicts = new Map<string, AdmissionVerdict>();
   for (const request of inOrder(askers, round)) verdicts.set(request.taskId, round.ask(request));
@@ -70,7 +70,7 @@ export function withoutClaims(item: FleetAdmission, taskIds: readonly string[]):
  * An order that depends on nothing but the askers and the facts: first who passes anyway, and so counts; then the tasks
  * with most of their repeats at hand, since a group that is complete sooner is worth more; then by key.
  */
-function inOrder(askers: readonly Asker[], round: Round): Request[] {
+function inOrder(askers: readonly Asker[], round: AdmissionDecision): TaskRequest[] {
   const requests = [...Map.groupBy(askers, ({ taskId }) => taskId)].map(([taskId, group]) => {
     const key = taskKey(taskId);
     const uncounted = group.filter(({ counted }) => !(counted && round.holds(key))).length;

@@ -73,9 +73,9 @@ export interface Probe {
   giveBack(): Promise<void>;
 }
 
-export type Passage =
+export type GateDecision =
   | { open: true; probe?: Probe }
-  | { open: false; because: "paused" | "circuit-open" | "fenced"; seconds: number; detail: string };
+  | { open: false; reason: "paused" | "circuit-open" | "fenced"; seconds: number; detail: string };
 
 export class FleetGate {
   readonly #ports: { clock: Clock; log: Log; gates: GateStore };
@@ -91,16 +91,16 @@ export class FleetGate {
   }
 
   /** Asked before each claim. A gate that cannot be read is open: the table's trouble shows at the next write. */
-  async pass(): Promise<Passage> {
+  async check(): Promise<GateDecision> {
     await this.#refresh();
     const { paused, tripped_at: tripped, probe_at: probeAt = 0, probes, last_reason: reason } = this.#state;
-    if (paused) return { open: false, because: "paused", seconds: 60, detail: paused.why };
+    if (paused) return { open: false, reason: "paused", seconds: 60, detail: paused.why };
     if (tripped === undefined) return { open: true };
     const now = this.#ports.clock.now();
     const probe = this.#isDue(now) ? await this.#takeProbe(now, probes) : undefined;
     if (probe) return { open: true, probe };
     const seconds = Math.max(5, Math.ceil((probeAt - now) / 1000));
-    return { open: false, because: "circuit-open", seconds, detail: `the last attempts failed: ${reason}` };
+    return { open: false, reason: "circuit-open", seconds, detail: `the last attempts failed: ${reason}` };
   }
 
   /** A rollout may wait for minutes between passing and claiming; a pause takes effect meanwhile. */

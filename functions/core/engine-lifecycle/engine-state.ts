@@ -183,7 +183,7 @@ export interface EngineStateStore {
    * Writes `next` if the version that was left still stands and no tick with a higher token has written; false where
    * somebody else was first.
    */
-  writeObserved(engine: string, left: Observed | undefined, next: Observed): Promise<boolean>;
+  writeObserved(engine: string, previous: Observed | undefined, next: Observed): Promise<boolean>;
 }
 
 /** SHA-256 of the config's UTF-8, in hex. */

@@ -21,7 +21,7 @@ export type LeaseRecord = z.infer<typeof leaseSchema>;
 export interface LeaseStore {
   read(name: string): Promise<LeaseRecord | undefined>;
   /** Writes `next` if exactly `left` still stands (`undefined`: nothing); false where it does not. */
-  write(name: string, left: LeaseRecord | undefined, next: LeaseRecord): Promise<boolean>;
+  write(name: string, previous: LeaseRecord | undefined, next: LeaseRecord): Promise<boolean>;
 }
 
 /** What a holder has in its hands. */
@@ -75,18 +75,18 @@ export async function withLease<T>(
 export async function takeLease(ports: LeasePorts, options: LeaseOptions): Promise<Lease | { by: string }> {
   const { clock, leases } = ports;
   const { name, holder, ttlMs = LEASE_TTL_MS, skewMs = LEASE_SKEW_MS } = options;
-  const left = await leases.read(name);
+  const previous = await leases.read(name);
   const now = clock.now();
-  if (left !== undefined && left.expires_at !== 0 && now <= left.expires_at + skewMs)
-    return { by: left.holder };
-  const next = { holder, token: nextToken(left, now), expires_at: now + ttlMs };
-  if (await leases.write(name, left, next)) return new Lease(ports, { name, ttlMs, record: next });
+  if (previous !== undefined && previous.expires_at !== 0 && now <= previous.expires_at + skewMs)
+    return { by: previous.holder };
+  const next = { holder, token: nextToken(previous, now), expires_at: now + ttlMs };
+  if (await leases.write(name, previous, next)) return new Lease(ports, { name, ttlMs, record: next });
   return { by: (await leases.read(name))?.holder ?? "somebody else" };
 }
 
 /** Rises also where the item of the last holder is gone: it then is the time. */
-function nextToken(left: LeaseRecord | undefined, now: number): number {
-  return Math.max((left?.token ?? 0) + 1, now);
+function nextToken(previous: LeaseRecord | undefined, now: number): number {
+  return Math.max((previous?.token ?? 0) + 1, now);
 }
 
 export class Lease implements HeldLease {

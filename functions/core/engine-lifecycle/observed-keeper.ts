@@ -32,9 +32,9 @@ export class ObservedKeeper {
 
   /** False where another tick was first: nothing more may be done then. Throws what the store throws. */
   async write(next: Observed): Promise<boolean> {
-    const left = this.#current;
-    const stamped = { ...next, version: (left?.version ?? 0) + 1, token: this.#ports.lease.token };
-    if (!(await this.#ports.states.writeObserved(this.#engine, left, stamped))) return false;
+    const previous = this.#current;
+    const stamped = { ...next, version: (previous?.version ?? 0) + 1, token: this.#ports.lease.token };
+    if (!(await this.#ports.states.writeObserved(this.#engine, previous, stamped))) return false;
     this.#current = stamped;
     return true;
   }

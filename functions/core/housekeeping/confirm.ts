@@ -9,7 +9,7 @@ import type { PoolInformation } from "../protocol.ts";
 import { type BatchSeen, closedWithout, shortName } from "../rollout/batch-seen.ts";
 import type { PastAttempt, RolloutItem } from "../rollout/item.ts";
 import { confirmed, lastAttempt, unseen } from "../rollout/transitions.ts";
-import { transition } from "../rollout/write-transition.ts";
+import { writeTransition } from "../rollout/write-transition.ts";
 import type { SweepPorts } from "./sweep.ts";
 
 /** How many ended rollouts one sweep looks at: more than a batch has. */
@@ -38,7 +38,7 @@ export async function confirm(
     const outcomes = waiting.slice(start, start + AT_ONCE).map(async ({ fleet, key }) => {
       const item = await ports.rollouts.read(fleet, key);
       const verdict = item && (await verdictOn(item, { shown, pool, remembered, now: ports.clock.now() }));
-      if (item && verdict) await transition(ports, item, concluded(item, verdict, ports.clock.now()));
+      if (item && verdict) await writeTransition(ports, item, concluded(item, verdict, ports.clock.now()));
       return verdict === "confirmed" ? 1 : 0;
     });
     for (const outcome of await Promise.allSettled(outcomes)) {

@@ -23,7 +23,7 @@ export type InvocationWatch = z.infer<typeof invocationWatchSchema>;
 export interface WatchStore {
   read(engine: string): Promise<InvocationWatch | undefined>;
   /** False, and nothing written, where another version stands. */
-  write(engine: string, left: InvocationWatch | undefined, next: InvocationWatch): Promise<boolean>;
+  write(engine: string, previous: InvocationWatch | undefined, next: InvocationWatch): Promise<boolean>;
 }
 
 export interface InvocationPorts {
@@ -63,11 +63,11 @@ async function silentOf(
   living: readonly Invocation[],
 ): Promise<Invocation[]> {
   try {
-    const left = await ports.watch.read(engine);
-    if (living.length === 0 && Object.keys(left?.seen ?? {}).length === 0) return [];
-    const next = observe(left, living, ports.clock.now());
+    const previous = await ports.watch.read(engine);
+    if (living.length === 0 && Object.keys(previous?.seen ?? {}).length === 0) return [];
+    const next = observe(previous, living, ports.clock.now());
     // Written first: a table that takes no writes takes no heartbeats either.
-    if (!(await ports.watch.write(engine, left, next))) return [];
+    if (!(await ports.watch.write(engine, previous, next))) return [];
     return living.filter((one) => (next.seen[one.id]?.silent_ms ?? 0) >= silenceOf(one));
   } catch (error) {
     ports.log("warn", "invocations could not be watched", { error: describeError(error, 300) });
@@ -80,18 +80,18 @@ async function silentOf(
  * may have been away, for readers and writers alike.
  */
 export function observe(
-  left: InvocationWatch | undefined,
+  previous: InvocationWatch | undefined,
   living: readonly Invocation[],
   now: number,
 ): InvocationWatch {
-  const passed = Math.max(0, now - (left?.looked_at ?? now));
+  const passed = Math.max(0, now - (previous?.looked_at ?? now));
   const seen = living.map((invocation) => {
     const { id, alive_at: beat } = invocation;
-    const before = left?.seen[id];
+    const before = previous?.seen[id];
     const step = Math.min(passed, silenceOf(invocation) / 2);
     return [id, { beat, silent_ms: before?.beat === beat ? before.silent_ms + step : 0 }] as const;
   });
-  return { version: (left?.version ?? 0) + 1, looked_at: now, seen: Object.fromEntries(seen) };
+  return { version: (previous?.version ?? 0) + 1, looked_at: now, seen: Object.fromEntries(seen) };
 }
 
 async function declareDead(ports: InvocationPorts, invocation: Invocation): Promise<boolean> {

@@ -21,11 +21,11 @@ export async function noteBatch(
   const look: PoolLook = { pool, fleetId: of.fleetId, at: now };
   const found = await batches.read(of.fleet, step);
   // Of the engine that the fleet was on before, or none.
-  const left = found?.engine === of.engine ? found : undefined;
+  const previous = found?.engine === of.engine ? found : undefined;
   const stale = isRolling(pool.engine_status) && (await closeOneBefore(batches, of, step, look));
   const blank = { engine: of.engine, step, version: found?.version ?? 0, looks: [], changed_at: now };
-  const next = afterLook(left ?? blank, look, !stale);
-  if (next !== (left ?? blank)) await batches.write(of.fleet, found, next);
+  const next = afterLook(previous ?? blank, look, !stale);
+  if (next !== (previous ?? blank)) await batches.write(of.fleet, found, next);
 }
 
 /** Whether the pool still shows the batch before; then that is what it had in the end. */

@@ -25,7 +25,7 @@ export interface LifecycleStore extends OpenIndex {
   changedSince(fleet: string, since: number): AsyncIterable<ChangedRollout[]>;
   readTotals(fleet: string): Promise<FleetTotals | undefined>;
   /** False when somebody else has written since. */
-  writeTotals(fleet: string, left: FleetTotals | undefined, next: FleetTotals): Promise<boolean>;
+  writeTotals(fleet: string, previous: FleetTotals | undefined, next: FleetTotals): Promise<boolean>;
   writeSnapshot(snapshot: Snapshot): Promise<void>;
 }
 
@@ -179,16 +179,20 @@ async function* changedOnce(
 
 /** Moves the fleet's totals on to what is settled, and resolves to them with the youngest attempts added. */
 async function sumUp(ports: SnapshotPorts, fleet: string): Promise<Totals> {
-  const left = await ports.store.readTotals(fleet);
-  const from = left?.as_of ?? 0;
+  const previous = await ports.store.readTotals(fleet);
+  const from = previous?.as_of ?? 0;
   const settled = Math.max(from, ports.clock.now() - SETTLED_MS);
-  let totals = left?.totals ?? noTotals();
+  let totals = previous?.totals ?? noTotals();
   let shown = totals;
   for await (const rollout of changedOnce(ports, fleet, from)) {
     totals = addAttempts(totals, rollout, from, settled);
     shown = addAttempts(shown, rollout, from, Number.POSITIVE_INFINITY);
   }
   if (settled > from)
-    await ports.store.writeTotals(fleet, left, { as_of: settled, version: (left?.version ?? 0) + 1, totals });
+    await ports.store.writeTotals(fleet, previous, {
+      as_of: settled,
+      version: (previous?.version ?? 0) + 1,
+      totals,
+    });
   return shown;
 }

@@ -82,9 +82,9 @@ async function sweepOn(ports: TickPorts, options: TickOptions, began: number): P
   const interval = options.sweepIntervalSeconds * 1000;
   for (let at = began + interval; at < began + TICK_MS; at += interval) {
     await ports.clock.sleep(Math.max(0, at - ports.clock.now()));
-    const left = began + TICK_MS - ports.clock.now();
-    if (left <= 0) return;
-    await sweepOnce(ports, options, Math.min(left, SWEEP_PATIENCE_MS));
+    const remaining = began + TICK_MS - ports.clock.now();
+    if (remaining <= 0) return;
+    await sweepOnce(ports, options, Math.min(remaining, SWEEP_PATIENCE_MS));
   }
 }
 

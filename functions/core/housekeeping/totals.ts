@@ -98,10 +98,10 @@ function withoutDead(totals: Totals, task: string): Groups {
   const name = storedName(task);
   if (!Object.hasOwn(incomplete, name))
     return { incomplete, incomplete_unlisted: Math.max(0, incomplete_unlisted - 1) };
-  const left = Object.entries(incomplete).map(
+  const previous = Object.entries(incomplete).map(
     ([task, dead]) => [task, task === name ? dead - 1 : dead] as const,
   );
-  return { incomplete: Object.fromEntries(left.filter(([, dead]) => dead > 0)), incomplete_unlisted };
+  return { incomplete: Object.fromEntries(previous.filter(([, dead]) => dead > 0)), incomplete_unlisted };
 }
 
 /** The groups that take at most `bytes` in an item; the rest is counted as not listed. */

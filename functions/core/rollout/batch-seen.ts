@@ -41,7 +41,7 @@ export type BatchSeen = z.infer<typeof batchSeenSchema>;
 export interface BatchStore {
   read(fleet: string, step: number): Promise<BatchSeen | undefined>;
   /** False where somebody else has written since `left` was read. */
-  write(fleet: string, left: BatchSeen | undefined, next: BatchSeen): Promise<boolean>;
+  write(fleet: string, previous: BatchSeen | undefined, next: BatchSeen): Promise<boolean>;
 }
 
 /** An item of 400 KB holds about twice as many. What comes after is not kept, and then nothing counts as final. */

@@ -1,5 +1,5 @@
 /** A batch of queue records: its rollouts run at the same time, and none harms its neighbours. */
-import { AdmissionDesk } from "../admission/admission-controller.ts";
+import { AdmissionController } from "../admission/admission-controller.ts";
 import { describeError } from "../errors.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import { fencedGate, isAlive, PARK_SECONDS, SignsOfLife } from "./heartbeat.ts";
@@ -33,7 +33,7 @@ export async function runBatch(
   const invocation = {
     ...batch,
     watch,
-    desk: limits.throttle && new AdmissionDesk(ports, limits, limits.throttle),
+    desk: limits.throttle && new AdmissionController(ports, limits, limits.throttle),
     isAlive: async (id: string) => id === batch.id || (await isAlive(ports, id, ports.clock.now())),
     countAttempt: () => life.countAttempt(),
   };
@@ -65,18 +65,18 @@ async function dispatch(
       message_id: record.messageId,
       error: describeError(error),
     });
-    return { done: false, delaySeconds: WAIT_AFTER_TROUBLE_SECONDS, because: "trouble" };
+    return { done: false, delaySeconds: WAIT_AFTER_TROUBLE_SECONDS, reason: "trouble" };
   });
   if (disposition.done) {
     await finish(record, ports);
     life.disposed(record.receipt);
     return undefined;
   }
-  const { because, delaySeconds } = disposition;
-  const isParked = atTheGate.has(because) && life.park(record.receipt);
+  const { reason, delaySeconds } = disposition;
+  const isParked = atTheGate.has(reason) && life.park(record.receipt);
   const wait = isParked ? PARK_SECONDS : delaySeconds;
   const seconds = withinDeliveries(wait, record, limits, ports.clock.now());
-  const facts = { message_id: record.messageId, because, seconds };
+  const facts = { message_id: record.messageId, reason, seconds };
   ports.log("info", "message deferred", isParked ? { ...facts, until: "the gate opens" } : facts);
   await giveBack(record, seconds, ports);
   if (!isParked) life.disposed(record.receipt);

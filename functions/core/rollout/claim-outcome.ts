@@ -40,7 +40,7 @@ export interface Granted {
  * Why the last try came to nothing; `stopped`: the signal fired; `no-time`: too little is left for an episode;
  * `closed`: the fleet may not claim any more.
  */
-export type WaitedBecause =
+export type WaitReason =
   | "not-rolling"
   | "no-episodes"
   | "throttled"
@@ -51,7 +51,7 @@ export type WaitedBecause =
   | "stopped";
 export interface WaitedOut {
   readonly kind: "waited-out";
-  readonly because: WaitedBecause;
+  readonly reason: WaitReason;
   /** The engine's status at the last look. */
   readonly status: string;
   readonly detail: string;

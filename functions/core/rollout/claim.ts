@@ -6,7 +6,7 @@
 import type { Engine } from "../engine.ts";
 import { EngineError, InvalidMessageError } from "../errors.ts";
 import type { ClaimAnswer, ClaimRequest, EngineStatus } from "../protocol.ts";
-import type { ClaimOptions, ClaimOutcome, Granted, WaitedBecause } from "./claim-outcome.ts";
+import type { ClaimOptions, ClaimOutcome, Granted, WaitReason } from "./claim-outcome.ts";
 import {
   delayAfterRefusal,
   expiryOf,
@@ -21,7 +21,7 @@ export type * from "./claim-outcome.ts";
 /** No outcome yet: try again after `delay` seconds. */
 interface Again {
   readonly kind: "again";
-  readonly because: WaitedBecause;
+  readonly reason: WaitReason;
   readonly detail: string;
   readonly delay: number;
   /** Whether the delay is what an answer asked for. */
@@ -43,7 +43,7 @@ export async function claimEpisode(
       "throttle_policy.current_task_id: expected the task's id, found none; set task_id",
     );
   }
-  const tries = new Tries(engine, request, options);
+  const tries = new ClaimLoop(engine, request, options);
   for (;;) {
     const status = await engine.status();
     const step = await tries.next(status);
@@ -52,9 +52,15 @@ export async function claimEpisode(
     if (stop === undefined) continue;
     const error = tries.lost?.error;
     if (error !== undefined) return { kind: "unclear-claim", error, status: status.engine_status };
-    const because = stop === "stopped" ? stop : step.because;
+    const reason = stop === "stopped" ? stop : step.reason;
     const told = step.told ? { retryAfterSeconds: step.delay } : {};
-    return { kind: "waited-out", because, status: status.engine_status, detail: step.detail, ...told };
+    return {
+      kind: "waited-out",
+      reason,
+      status: status.engine_status,
+      detail: step.detail,
+      ...told,
+    };
   }
 }
 
@@ -75,7 +81,7 @@ async function pause(
 }
 
 /** One try after the other. Remembers a claim whose answer was lost until it is cleared up. */
-class Tries {
+class ClaimLoop {
   /** `at` is when that claim was sent, unix ms. */
   lost: { readonly error: EngineError; readonly at: number } | undefined;
   readonly #engine: Engine;
@@ -135,8 +141,8 @@ class Tries {
   }
 }
 
-function again(because: WaitedBecause, detail: string, delay: number): Again {
-  return { kind: "again", because, detail, delay };
+function again(reason: WaitReason, detail: string, delay: number): Again {
+  return { kind: "again", reason, detail, delay };
 }
 
 function notRolling({ engine_status, engine_status_detail: detail }: EngineStatus): Again {

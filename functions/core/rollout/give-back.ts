@@ -106,8 +106,8 @@ function isAboutToBeDiscarded(
   now: number,
 ): boolean {
   const details = pool.running_episode_details?.[episode];
-  const left =
+  const remaining =
     Number.parseFloat(details?.discard_episode_timeout ?? "") -
     Number.parseFloat(details?.time_since_last_activity ?? "");
-  return left * 1000 <= now - askedAt + ARRIVAL_MS;
+  return remaining * 1000 <= now - askedAt + ARRIVAL_MS;
 }

@@ -3,7 +3,7 @@
  * machine's clock: only the sweep declares an invocation dead, after it has seen no change for long enough by its own.
  */
 
-import type { Passage } from "../circuit/gate.ts";
+import type { GateDecision } from "../circuit/gate.ts";
 import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
 import type { Gate, Invocation, InvocationStore, Log, Queue } from "../ports.ts";
@@ -117,10 +117,10 @@ export class SignsOfLife {
     await this.#beating;
     const { id, fleet } = this.#self;
     const { clock, usage, log } = this.#ports;
-    const left = this.#fenced ? false : await this.#leave().catch((error) => this.#failed(error));
-    if (!left) await this.#unpark();
+    const previous = this.#fenced ? false : await this.#leave().catch((error) => this.#failed(error));
+    if (!previous) await this.#unpark();
     // Whoever took the item away counts it: a fenced one has been counted by the sweep.
-    if (!(left || (!this.#fenced && (await this.#ports.invocations.done(id).catch(() => false))))) return;
+    if (!(previous || (!this.#fenced && (await this.#ports.invocations.done(id).catch(() => false))))) return;
     await usage
       .add(fleet, dayOf(clock.now()), this.#used(clock.now()))
       .catch((error) => log("warn", "usage not noted", { error: describeError(error, 300) }));
@@ -211,11 +211,11 @@ function bounded(receipts: readonly string[]): string[] {
 
 /** The fleet's gate, which is closed to an invocation that was declared dead. */
 export function fencedGate(gate: Gate, life: Pick<SignsOfLife, "isFenced">): Gate {
-  const closed: Passage = { open: false, because: "fenced", seconds: 5, detail: FENCED };
+  const closed: GateDecision = { open: false, reason: "fenced", seconds: 5, detail: FENCED };
   return {
     isTripped: () => gate.isTripped(),
     note: (reason, invocation) => gate.note(reason, invocation),
-    pass: async () => (life.isFenced ? closed : await gate.pass()),
+    check: async () => (life.isFenced ? closed : await gate.check()),
     closedFor: async (probe) => (life.isFenced ? FENCED : await gate.closedFor(probe)),
     isProbeDue: () => gate.isProbeDue(),
   };

@@ -10,22 +10,22 @@ export const POOL_LAG_MS = 15_000;
 
 /**
  * `ours` still held under this attempt's uuid; `ended` its end reached the batch; `lost` it is not ours, and no end of
- * ours was taken; `gone` nowhere to be seen yet: look again after the pool's lag; `past` the engine has left the batch
+ * ours was taken; `missing` nowhere to be seen yet: look again after the pool's lag; `batch-over` the engine has left the batch
  * in which it was claimed, and shows no end of it: nobody can tell any more.
  */
-export type Sight = "ours" | "ended" | "lost" | "gone" | "past";
+export type EpisodePresence = "ours" | "ended" | "lost" | "missing" | "batch-over";
 
 const rolling = new Set(["ENGINE.ROLLING", "ENGINE.ROLLING_POST"]);
 export function isRolling(status: string | null): boolean {
   return status !== null && rolling.has(status);
 }
 
-export function lookFor(
+export function locateEpisode(
   attempt: Attempt,
   names: { clientUuid: string; taskId: string },
   pool: PoolInformation,
   now: number,
-): Sight {
+): EpisodePresence {
   const running = own(pool.running_episode_details, attempt.episode);
   const sameBatch = isRolling(pool.engine_status) && pool.global_step === attempt.global_step;
   if (running && isRolling(pool.engine_status)) {
@@ -34,9 +34,9 @@ export function lookFor(
   }
   const ended = endedSight(attempt, names, pool, { sameBatch, now });
   if (ended) return ended;
-  if (!sameBatch) return "past";
+  if (!sameBatch) return "batch-over";
   const goneFor = attempt.gone_since === undefined ? 0 : now - attempt.gone_since;
-  return goneFor >= POOL_LAG_MS ? "lost" : "gone";
+  return goneFor >= POOL_LAG_MS ? "lost" : "missing";
 }
 
 /** A task may be called `constructor`. */
@@ -55,7 +55,7 @@ function endedSight(
   names: { clientUuid: string; taskId: string },
   pool: PoolInformation,
   { sameBatch, now }: { sameBatch: boolean; now: number },
-): Sight | undefined {
+): EpisodePresence | undefined {
   const clients = pool.completed_tasks_client_uuids;
   if (Object.values(clients).some((uuids) => uuids.includes(names.clientUuid))) return "ended";
   const completed = own(pool.completed_tasks_details, names.taskId) ?? [];
@@ -64,5 +64,5 @@ function endedSight(
   // Somebody is named for each completed episode of the task, and it is not us.
   if (sameBatch && named >= completed.length) return "lost";
   const idle = now - (attempt.last_call_at ?? attempt.claimed_at);
-  return idle < attempt.discard_timeout * 1000 ? "ended" : "past";
+  return idle < attempt.discard_timeout * 1000 ? "ended" : "batch-over";
 }

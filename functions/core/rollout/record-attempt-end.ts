@@ -4,7 +4,7 @@ import type { SettleLimits, SettlePorts } from "../ports.ts";
 import type { Reason } from "../reasons.ts";
 import { isOpen, type OpenRolloutItem, type RolloutItem } from "./item.ts";
 import { closed, lastAttempt } from "./transitions.ts";
-import { standing, transition } from "./write-transition.ts";
+import { currentItem, writeTransition } from "./write-transition.ts";
 
 /** The item as it now stands, and whether its episode is settled; if not, the sweep or the next delivery goes on. */
 export interface Settled {
@@ -18,25 +18,25 @@ export function isSameAttempt(found: RolloutItem, item: OpenRolloutItem): boolea
 }
 
 /** Closes the attempt under `reason`; somebody's note on it in the meantime does not lose its end. */
-export async function close(
+export async function recordAttemptEnd(
   ports: SettlePorts,
   limits: SettleLimits,
   item: OpenRolloutItem,
   reason: Reason,
   detail?: string,
 ): Promise<Settled> {
-  let left = item;
+  let previous = item;
   for (;;) {
     const end = { reason, now: ports.clock.now(), maxAttempts: limits.maxAttempts, detail };
-    const next = closed(left, { ...end, withoutPenalty: await ports.gate.isTripped() });
-    const moved = await transition(ports, left, next);
-    const found = standing(moved, left);
+    const next = closed(previous, { ...end, withoutPenalty: await ports.gate.isTripped() });
+    const moved = await writeTransition(ports, previous, next);
+    const found = currentItem(moved, previous);
     const stillOpen = isSameAttempt(found, item);
-    const noted = isOpen(found) && stillOpen && !moved.moved && found.state === left.state;
+    const noted = isOpen(found) && stillOpen && !moved.moved && found.state === previous.state;
     // Somebody else noted something on this very attempt. If they went on with its report, the engine may have refused this
     // end because it took theirs: then they decide.
-    if (noted && found.stamp !== left.stamp && !(isRetried(reason) && item.state === "reporting")) {
-      left = found;
+    if (noted && found.stamp !== previous.stamp && !(isRetried(reason) && item.state === "reporting")) {
+      previous = found;
       continue;
     }
     logClosed(ports, item, reason, detail, moved.moved);

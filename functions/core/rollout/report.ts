@@ -9,7 +9,7 @@ import type { PoolInformation } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
 import { recall } from "./batch-seen.ts";
 import type { Attempt, OpenRolloutItem } from "./item.ts";
-import { lookFor, POOL_LAG_MS, type Sight } from "./locate-episode.ts";
+import { type EpisodePresence, locateEpisode, POOL_LAG_MS } from "./locate-episode.ts";
 
 /** How the report came out; where nothing is decided yet, `goneSince` and `endSentAt` must be remembered for the next look. */
 export type Reported =
@@ -158,10 +158,10 @@ async function lookUntilClear(
   }
 }
 
-type Seen = Sight | "vanished" | "unreadable" | "undelivered";
+type Seen = EpisodePresence | "vanished" | "unreadable" | "undelivered";
 
 function verdictOf(sight: Seen, state: Reporting, now: number): Reported | undefined {
-  const notOurs = sight === "lost" || sight === "gone" || sight === "past" || sight === "vanished";
+  const notOurs = sight === "lost" || sight === "missing" || sight === "batch-over" || sight === "vanished";
   // An eval end puts the episode up for claiming again and shows nowhere: no longer ours is all there is to see.
   if (notOurs && state.item.episode_type === "eval" && state.maybeSent)
     return { decided: true, reason: "ended" };
@@ -176,7 +176,7 @@ function verdictOf(sight: Seen, state: Reporting, now: number): Reported | undef
       reason: "engine-left-rolling",
       detail: "the trainer closed its batch without this end",
     };
-  if (sight !== "past") return undefined;
+  if (sight !== "batch-over") return undefined;
   if (!state.maybeSent) return { decided: true, reason: "engine-left-rolling" };
   // The pool may still be about to show the end; and where the attempt lives, the next sweep to note the batch's end.
   const lag = state.resumed ? POOL_LAG_MS : BATCH_LAG_MS;
@@ -192,12 +192,12 @@ async function look(ports: SettlePorts, limits: SettleLimits, state: Reporting):
     const now = ports.clock.now();
     const attempt =
       state.goneSince === undefined ? item.attempt : { ...item.attempt, gone_since: state.goneSince };
-    const sight = lookFor(attempt, names, pool, now);
-    if (sight === "gone" || sight === "past") state.goneSince ??= now;
+    const sight = locateEpisode(attempt, names, pool, now);
+    if (sight === "missing" || sight === "batch-over") state.goneSince ??= now;
     else if (sight === "ours") state.goneSince = undefined;
     const vanished = sight === "lost" && state.maybeSent && (await hasVanished(ports, attempt.episode, pool));
     const seen = vanished ? "vanished" : sight;
-    if (!state.maybeSent || item.episode_type === "eval" || (seen !== "past" && !vanished)) return seen;
+    if (!state.maybeSent || item.episode_type === "eval" || (seen !== "batch-over" && !vanished)) return seen;
     const memory = await remembered(ports, limits, attempt);
     return memory === "untold" ? seen : memory;
   } catch (error) {

@@ -1,5 +1,5 @@
 /** The story of one rollout: record → rollout → claim → agent → result → end → record. Read `runDecoded` first. */
-import type { AdmissionDesk } from "../admission/admission-controller.ts";
+import type { AdmissionController } from "../admission/admission-controller.ts";
 import { attemptId, clientUuid } from "../client-uuid.ts";
 import { InvalidMessageError, isUnstorable } from "../errors.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
@@ -10,16 +10,16 @@ import { deadLetter } from "./dead-letter.ts";
 import { fitOutput } from "./fit-output.ts";
 import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";
 import { decodeMessage, type Rollout } from "./message.ts";
-import { bury } from "./send-dead-letter.ts";
+import { sendDeadLetter } from "./send-dead-letter.ts";
 import { settleLeftover, settleWithoutResult, settleWithResult } from "./settle.ts";
 import { claimFor, openAttempt } from "./start-attempt.ts";
 import { lastAttempt, withResult } from "./transitions.ts";
 import { WAIT_FOR_OPEN_ATTEMPT_SECONDS, waitAfterAttempt, waitAlone, waitInQueue } from "./waiting.ts";
 import type { EngineWatch } from "./watch.ts";
-import { standing, transition } from "./write-transition.ts";
+import { currentItem, writeTransition } from "./write-transition.ts";
 
 /** What becomes of the message: it is done with, or comes back after so many seconds. */
-export type Disposition = { done: true } | { done: false; delaySeconds: number; because: string };
+export type Disposition = { done: true } | { done: false; delaySeconds: number; reason: string };
 
 /** The invocation that runs the rollout. Times are unix ms. */
 export interface RunningInvocation {
@@ -27,7 +27,7 @@ export interface RunningInvocation {
   readonly endsAt: number;
   readonly watch: EngineWatch;
   /** Where train rollouts of a throttled fleet ask before they claim. */
-  readonly desk: AdmissionDesk | undefined;
+  readonly desk: AdmissionController | undefined;
   /** A number that this process has not given out before. */
   readonly nextSerial: () => number;
   /** Whether the invocation behind an attempt still says that it lives. */
@@ -59,15 +59,15 @@ async function runDecoded(
   ports: Ports,
   limits: FleetLimits,
 ): Promise<Disposition> {
-  const left = await settledSoFar(rollout, invocation, ports, limits);
-  if (left && (isFinal(left) || isOpen(left) || isSentAgain(left)))
-    return await conclude(left, record, ports, limits);
+  const previous = await settledSoFar(rollout, invocation, ports, limits);
+  if (previous && (isFinal(previous) || isOpen(previous) || isSentAgain(previous)))
+    return await conclude(previous, record, ports, limits);
 
-  const place = runsAlone(left) ? ports.agents.reserve() : undefined;
-  if (runsAlone(left) && !place)
-    return { done: false, delaySeconds: waitAlone(ports.random), because: "alone" };
+  const place = runsAlone(previous) ? ports.agents.reserve() : undefined;
+  if (runsAlone(previous) && !place)
+    return { done: false, delaySeconds: waitAlone(ports.random), reason: "alone" };
   try {
-    return await runAttempt(rollout, left, record, invocation, ports, limits);
+    return await runAttempt(rollout, previous, record, invocation, ports, limits);
   } finally {
     place?.release();
   }
@@ -80,23 +80,23 @@ function runsAlone(item: RolloutItem | undefined): boolean {
 
 async function runAttempt(
   rollout: Rollout,
-  left: RolloutItem | undefined,
+  previous: RolloutItem | undefined,
   record: QueueRecord,
   invocation: RunningInvocation,
   ports: Ports,
   limits: FleetLimits,
 ): Promise<Disposition> {
-  const passage = await ports.gate.pass();
-  if (!passage.open) return { done: false, delaySeconds: passage.seconds, because: passage.because };
+  const decision = await ports.gate.check();
+  if (!decision.open) return { done: false, delaySeconds: decision.seconds, reason: decision.reason };
   const attempt = attemptId(invocation.id, invocation.nextSerial());
-  const claim = await claimFor(rollout, attempt, { ...invocation, probe: passage.probe }, ports, limits);
+  const claim = await claimFor(rollout, attempt, { ...invocation, probe: decision.probe }, ports, limits);
   if (claim.kind !== "granted") {
-    await passage.probe?.giveBack();
+    await decision.probe?.giveBack();
     return waitedOut(claim, record, ports);
   }
 
   invocation.countAttempt();
-  const open = await openAttempt(rollout, left, { attempt, claim, record }, invocation, ports, limits);
+  const open = await openAttempt(rollout, previous, { attempt, claim, record }, invocation, ports, limits);
   if (!isOpen(open) || open.attempt.id !== attempt) return await conclude(open, record, ports, limits);
 
   const end = await workOnEpisode(rollout, open, claim.grant, invocation, ports, limits);
@@ -137,11 +137,11 @@ async function settledSoFar(
 const LEFTOVER_PATIENCE_MS = 30_000;
 
 function waitedOut(claim: Exclude<ClaimOutcome, Granted>, record: QueueRecord, ports: Ports): Disposition {
-  const because = claim.kind === "waited-out" ? claim.because : "engine-error";
+  const reason = claim.kind === "waited-out" ? claim.reason : "engine-error";
   return {
     done: false,
-    delaySeconds: Math.max(waitInQueue(because, record.receiveCount, ports.random), toldToWait(claim)),
-    because,
+    delaySeconds: Math.max(waitInQueue(reason, record.receiveCount, ports.random), toldToWait(claim)),
+    reason,
   };
 }
 
@@ -201,8 +201,8 @@ async function settleAfterAgent(
   const until = invocation.endsAt - REPORT_MARGIN_MS;
   try {
     const next = withResult(open, output, end, ports.clock.now());
-    const moved = await transition(ports, open, next, { until });
-    const stored = standing(moved, open);
+    const moved = await writeTransition(ports, open, next, { until });
+    const stored = currentItem(moved, open);
     if (!moved.moved || !isOpen(stored)) return stored;
     return (await settleWithResult(ports, limits, stored, { until, resumed: false })).item;
   } catch (error) {
@@ -224,14 +224,14 @@ async function conclude(
   // This message outlived its own dead letter, which has been sent again.
   if (item.state === "ended" || item.state === "unknown" || isSentAgain(item)) return DONE;
   if (item.state === "dead") {
-    await bury(item, record, ports, limits);
+    await sendDeadLetter(item, record, ports, limits);
     return DONE;
   }
   if (isOpen(item))
-    return { done: false, delaySeconds: WAIT_FOR_OPEN_ATTEMPT_SECONDS, because: "open-attempt" };
+    return { done: false, delaySeconds: WAIT_FOR_OPEN_ATTEMPT_SECONDS, reason: "open-attempt" };
   return {
     done: false,
     delaySeconds: waitAfterAttempt(item, ports.random),
-    because: lastAttempt(item)?.reason ?? "waiting",
+    reason: lastAttempt(item)?.reason ?? "waiting",
   };
 }

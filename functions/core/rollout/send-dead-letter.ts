@@ -4,9 +4,9 @@ import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import { deadLetter } from "./dead-letter.ts";
 import type { RolloutItem } from "./item.ts";
 import { lastAttempt, letterSent } from "./transitions.ts";
-import { transition } from "./write-transition.ts";
+import { writeTransition } from "./write-transition.ts";
 
-export async function bury(
+export async function sendDeadLetter(
   item: RolloutItem,
   record: QueueRecord,
   ports: Ports,
@@ -33,6 +33,6 @@ export async function bury(
     rollout: item,
   };
   await ports.queue.sendDeadLetter(deadLetter(record, facts, ports.clock.now()));
-  await transition(ports, item, letterSent(item, ports.clock.now()));
+  await writeTransition(ports, item, letterSent(item, ports.clock.now()));
   ports.log("error", "rollout is dead", { rollout: item.key, reason: facts.reason, attempts: item.attempts });
 }

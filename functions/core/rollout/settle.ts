@@ -5,12 +5,12 @@ import type { SettleLimits, SettlePorts } from "../ports.ts";
 import type { Reason } from "../reasons.ts";
 import { giveBack } from "./give-back.ts";
 import { isOpen, type OpenRolloutItem } from "./item.ts";
-import { lookFor } from "./locate-episode.ts";
-import { close, isSameAttempt, type Settled } from "./record-attempt-end.ts";
+import { locateEpisode } from "./locate-episode.ts";
+import { isSameAttempt, recordAttemptEnd, type Settled } from "./record-attempt-end.ts";
 import { report } from "./report.ts";
 import { endOrAbort } from "./settle-rules.ts";
 import { crashReason, endSent, failed, goneSince, type NextItem, takenOver } from "./transitions.ts";
-import { standing, transition } from "./write-transition.ts";
+import { currentItem, writeTransition } from "./write-transition.ts";
 
 export type { Settled } from "./record-attempt-end.ts";
 
@@ -29,11 +29,11 @@ export async function settleWithResult(
     // The engine refused what is still ours: it must not stay open.
     const refused = outcome.reason === "invalid-output" || outcome.reason === "engine-refused";
     if (refused) return await settleWithoutResult(ports, limits, item, outcome.reason, outcome.detail);
-    return await close(ports, limits, item, outcome.reason, outcome.detail);
+    return await recordAttemptEnd(ports, limits, item, outcome.reason, outcome.detail);
   }
   const next = remembered(item, outcome, ports.clock.now());
   if (next === undefined) return { item, settled: false };
-  return { item: standing(await transition(ports, item, next), item), settled: false };
+  return { item: currentItem(await writeTransition(ports, item, next), item), settled: false };
 }
 
 /** The item with what the next look must know; undefined where it knows already. */
@@ -66,11 +66,11 @@ async function settleExpired(
 ): Promise<Settled> {
   const names = { clientUuid: clientUuid(limits.fleetId, item.attempt.id), taskId: item.task_id };
   const sight = await ports.engine.pool().then(
-    (pool) => lookFor(item.attempt, names, pool, ports.clock.now()),
+    (pool) => locateEpisode(item.attempt, names, pool, ports.clock.now()),
     () => "unreadable" as const,
   );
   if (sight === "unreadable") return { item, settled: false };
-  if (sight === "ended") return await close(ports, limits, item, "ended");
+  if (sight === "ended") return await recordAttemptEnd(ports, limits, item, "ended");
   return await settleWithoutResult(ports, limits, item, "expired");
 }
 
@@ -86,27 +86,33 @@ export async function settleWithoutResult(
   detail?: string,
 ): Promise<Settled> {
   // Fence first: an attempt that is not dead after all must neither store nor end what is aborted in its name.
-  const fence = await transition(ports, item, failed(item, reason, detail, ports.clock.now()));
-  const fenced = standing(fence, item);
+  const fence = await writeTransition(ports, item, failed(item, reason, detail, ports.clock.now()));
+  const fenced = currentItem(fence, item);
   if (!fence.moved || !isOpen(fenced)) return { item: fenced, settled: !isSameAttempt(fenced, item) };
   const { attempt } = fenced;
   const names = { clientUuid: clientUuid(limits.fleetId, attempt.id), taskId: item.task_id };
   try {
     const askedAt = ports.clock.now();
     const pool = await ports.engine.pool();
-    const sight = lookFor(attempt, names, pool, ports.clock.now());
-    if (sight === "ended" && attempt.result) return await close(ports, limits, fenced, "ended");
+    const sight = locateEpisode(attempt, names, pool, ports.clock.now());
+    if (sight === "ended" && attempt.result) return await recordAttemptEnd(ports, limits, fenced, "ended");
     const held = { clientUuid: names.clientUuid, episode: attempt.episode };
     if (sight === "ours" && !(await giveBack(ports, held, { pool, askedAt })))
       return { item: fenced, settled: false };
-    return await close(ports, limits, fenced, sight === "past" ? pastReason(reason) : reason, detail);
+    return await recordAttemptEnd(
+      ports,
+      limits,
+      fenced,
+      sight === "batch-over" ? pastReason(reason) : reason,
+      detail,
+    );
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     ports.log("warn", "episode could not be aborted yet", { episode: attempt.episode, error: error.message });
     const mayBePending = error.failure === "unclear" && error.call === "abort_episode";
     const pending = mayBePending ? ports.clock.now() : undefined;
-    const moved = await transition(ports, fenced, failed(fenced, reason, detail, pending));
-    return { item: standing(moved, fenced), settled: false };
+    const moved = await writeTransition(ports, fenced, failed(fenced, reason, detail, pending));
+    return { item: currentItem(moved, fenced), settled: false };
   }
 }
 
@@ -129,8 +135,8 @@ export async function settleLeftover(
   const now = ports.clock.now();
   if (item.state === "reporting" && !failure) {
     // From here on an attempt that is not dead after all may only write that its end was taken, see `close`.
-    const taken = await transition(ports, item, takenOver(item, now));
-    const found = standing(taken, item);
+    const taken = await writeTransition(ports, item, takenOver(item, now));
+    const found = currentItem(taken, item);
     if (!taken.moved || !isOpen(found)) return { item: found, settled: !isSameAttempt(found, item) };
     return await settleWithResult(ports, limits, found, { until: options.until, resumed: true });
   }

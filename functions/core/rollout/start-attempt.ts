@@ -1,5 +1,5 @@
 /** From a rollout to a claimed episode that the table knows of. */
-import type { AdmissionDesk, AdmissionTicket } from "../admission/admission-controller.ts";
+import type { AdmissionController, AdmissionRequest } from "../admission/admission-controller.ts";
 import { policyOf } from "../admission/throttle.ts";
 import type { Probe } from "../circuit/gate.ts";
 import { clientUuid } from "../client-uuid.ts";
@@ -13,12 +13,12 @@ import { giveBack } from "./give-back.ts";
 import type { Attempt, RolloutItem } from "./item.ts";
 import type { Rollout } from "./message.ts";
 import { firstSeen, opened } from "./transitions.ts";
-import { standing, transition } from "./write-transition.ts";
+import { currentItem, writeTransition } from "./write-transition.ts";
 
 export async function claimFor(
   rollout: Rollout,
   attempt: string,
-  invocation: { endsAt: number; desk: AdmissionDesk | undefined; probe: Probe | undefined },
+  invocation: { endsAt: number; desk: AdmissionController | undefined; probe: Probe | undefined },
   ports: Ports,
   limits: FleetLimits,
 ): Promise<ClaimOutcome> {
@@ -26,14 +26,14 @@ export async function claimFor(
   const needed = (limits.minEpisodeSeconds + limits.settleMarginSeconds) * 1000;
   const latest = invocation.endsAt - needed;
   // What came before, such as settling a leftover, may have taken most of the time.
-  if (ports.clock.now() > latest) return { kind: "waited-out", because: "no-time", status: "", detail: "" };
+  if (ports.clock.now() > latest) return { kind: "waited-out", reason: "no-time", status: "", detail: "" };
   const request = {
     client_uuid: uuid,
     episode_type: rollout.episodeType,
     discard_episode_timeout: rollout.discardTimeout ?? limits.discardTimeoutSeconds,
     throttle_policy: policyFor(rollout, limits),
   };
-  const ticket = rollout.episodeType === "train" ? invocation.desk?.ticket(rollout.task.task_id) : undefined;
+  const ticket = rollout.episodeType === "train" ? invocation.desk?.request(rollout.task.task_id) : undefined;
   const turn = ticket && takeTurns(ticket, ports.clock);
   const claim = await claimEpisode(ports.engine, request, {
     clock: ports.clock,
@@ -45,18 +45,18 @@ export async function claimFor(
   });
   if (claim.kind === "waited-out") await ticket?.release();
   const tooLate = ports.clock.now() > latest + (limits.minEpisodeSeconds * 1000) / 2;
-  if (claim.kind === "waited-out" && claim.because === "stopped") return { ...claim, because: "throttled" };
+  if (claim.kind === "waited-out" && claim.reason === "stopped") return { ...claim, reason: "throttled" };
   if (claim.kind !== "granted" || !tooLate) return claim;
   // The answer took so long that the agent could only fail.
   await giveBackGrant(uuid, claim.grant.episode_uuid, ports);
-  return { kind: "waited-out", because: "no-time", status: "", detail: "" };
+  return { kind: "waited-out", reason: "no-time", status: "", detail: "" };
 }
 
 /** A throttled rollout holds a place in its invocation that a sibling of an admitted task may be waiting for. */
 const THROTTLED_PATIENCE_MS = 30_000;
 
 /** Asks for admission, and ends the waiting once the rollout has been refused for too long. */
-function takeTurns(ticket: AdmissionTicket, clock: Clock) {
+function takeTurns(ticket: AdmissionRequest, clock: Clock) {
   const over = new AbortController();
   let since: number | undefined;
   const ask = async () => {
@@ -105,7 +105,7 @@ async function findGrant(uuid: string, ports: Ports): Promise<ClaimAnswer | unde
  */
 export async function openAttempt(
   rollout: Rollout,
-  left: RolloutItem | undefined,
+  previous: RolloutItem | undefined,
   claimed: { attempt: string; claim: Granted; record: QueueRecord },
   invocation: { id: string },
   ports: Ports,
@@ -124,11 +124,11 @@ export async function openAttempt(
   };
   const now = ports.clock.now();
   // A fleet may have moved to another engine since: only this one's sweep sees the episode.
-  const item = { ...(left ?? firstSeen(rollout, limits, now)), engine: limits.engine };
+  const item = { ...(previous ?? firstSeen(rollout, limits, now)), engine: limits.engine };
   const next = opened(item, attempt, now);
   try {
-    const moved = await transition(ports, left, next);
-    const found = standing(moved, left ?? { ...next, stamp: "" });
+    const moved = await writeTransition(ports, previous, next);
+    const found = currentItem(moved, previous ?? { ...next, stamp: "" });
     if (found.attempt?.id !== attempt.id)
       await giveBackGrant(clientUuid(limits.fleetId, attempt.id), attempt.episode, ports);
     return found;

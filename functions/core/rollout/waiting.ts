@@ -2,11 +2,11 @@
 
 import type { Random } from "../clock.ts";
 import { usesUpAnAttempt } from "../reasons.ts";
-import type { WaitedBecause } from "./claim.ts";
+import type { WaitReason } from "./claim.ts";
 import type { RolloutItem } from "./item.ts";
 
 /** SQS hides a message for at most 12 h from its receive; nothing here comes near. */
-const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {
+const LONGEST_WAIT_SECONDS: Record<WaitReason, number> = {
   "not-rolling": 60,
   "no-episodes": 60,
   refused: 60,
@@ -18,9 +18,9 @@ const LONGEST_WAIT_SECONDS: Record<WaitedBecause, number> = {
 };
 
 /** Grows with each delivery and is spread by a quarter either way, so that waiting messages do not come back at once. */
-export function waitInQueue(because: WaitedBecause, receiveCount: number, random: Random): number {
+export function waitInQueue(reason: WaitReason, receiveCount: number, random: Random): number {
   const grown = 10 * 1.5 ** Math.min(receiveCount - 1, 20);
-  return spread(Math.min(grown, LONGEST_WAIT_SECONDS[because]), random);
+  return spread(Math.min(grown, LONGEST_WAIT_SECONDS[reason]), random);
 }
 
 /**
@@ -39,8 +39,8 @@ export function withinDeliveries(
   now: number,
 ): number {
   const deliveries = Math.max(1, queue.maxReceiveCount - message.receiveCount);
-  const left = message.sentAt / 1000 + queue.messageRetentionDays * 86_400 - now / 1000;
-  const needed = Math.ceil(left / deliveries);
+  const remaining = message.sentAt / 1000 + queue.messageRetentionDays * 86_400 - now / 1000;
+  const needed = Math.ceil(remaining / deliveries);
   return needed > PATIENT_WAIT_SECONDS ? Math.min(Math.max(seconds, needed), MOST_SECONDS) : seconds;
 }
 

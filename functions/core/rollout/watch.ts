@@ -10,7 +10,7 @@ import type { Log } from "../ports.ts";
 import { CANNOT_CONNECT } from "../protocol.ts";
 import { AttemptAborted } from "./agent.ts";
 import type { Attempt } from "./item.ts";
-import { isRolling, lookFor } from "./locate-episode.ts";
+import { isRolling, locateEpisode } from "./locate-episode.ts";
 
 /** How often the status is read, and how many readings of it make one of the pool. */
 const STATUS_INTERVAL_MS = 5000;
@@ -93,10 +93,10 @@ export class EngineWatch {
     try {
       const pool = await this.#ports.engine.pool();
       for (const episode of episodes) {
-        const sight = lookFor(episode.attempt, episode, pool, this.#ports.clock.now());
-        if (sight === "past")
+        const sight = locateEpisode(episode.attempt, episode, pool, this.#ports.clock.now());
+        if (sight === "batch-over")
           abort(episode, "engine-left-rolling", "the engine has gone on to another batch");
-        if (sight === "lost" || sight === "gone")
+        if (sight === "lost" || sight === "missing")
           abort(episode, "episode-lost", "the engine no longer shows this episode as ours");
       }
     } catch (error) {

@@ -15,9 +15,9 @@ const PATIENCE_MS = 31_000;
  * than half a minute.
  * @throws StoreRefusedError and what the store throws
  */
-export async function transition(
+export async function writeTransition(
   ports: Pick<Ports, "clock" | "log" | "random" | "rollouts">,
-  left: RolloutItem | undefined,
+  previous: RolloutItem | undefined,
   next: NextItem,
   options: { until?: number } = {},
 ): Promise<Moved> {
@@ -27,7 +27,7 @@ export async function transition(
   const latest = Math.max(options.until ?? 0, patient);
   for (let tries = 0; ; tries += 1) {
     try {
-      return await ports.rollouts.move(left, item);
+      return await ports.rollouts.move(previous, item);
     } catch (error) {
       if (isUnstorable(error)) throw error;
       const until = error instanceof StoreRefusedError ? patient : latest;
@@ -40,6 +40,6 @@ export async function transition(
 }
 
 /** The item that stands after a transition, whoever wrote it. */
-export function standing(moved: Moved, left: RolloutItem): RolloutItem {
-  return moved.moved ? moved.item : (moved.found ?? left);
+export function currentItem(moved: Moved, previous: RolloutItem): RolloutItem {
+  return moved.moved ? moved.item : (moved.found ?? previous);
 }

@@ -305,12 +305,12 @@ export class AdmissionModel {
     }
   }
 
-  #write(fleet: string, left: FleetAdmission | undefined, next: AdmissionState): boolean {
-    if (this.items.get(fleet)?.version !== left?.version) {
+  #write(fleet: string, previous: FleetAdmission | undefined, next: AdmissionState): boolean {
+    if (this.items.get(fleet)?.version !== previous?.version) {
       this.conflicts += 1;
       return false;
     }
-    const written = { ...next, version: (left?.version ?? 0) + 1, stamp: "", changed_at: this.now };
+    const written = { ...next, version: (previous?.version ?? 0) + 1, stamp: "", changed_at: this.now };
     this.items.set(fleet, written);
     return true;
   }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createChat, createEngine, FreshDispatcher } from "../../../functions/adapters/engine/index.ts";
 import { createAdmissionStore } from "../../../functions/adapters/table/admission.ts";
-import { AdmissionDesk } from "../../../functions/core/admission/admission-controller.ts";
+import { AdmissionController } from "../../../functions/core/admission/admission-controller.ts";
 import { policyOf, type ThrottleSetting } from "../../../functions/core/admission/throttle.ts";
 import { claimEpisode, type Granted } from "../../../functions/core/rollout/claim.ts";
 import { type EngineHandle, startEngine } from "../../../local/engine/start.ts";
@@ -35,7 +35,12 @@ afterAll(async () => {
 });
 
 /** Claims under the fleet's throttle, calls the model, and ends. Waits for as long as it takes. */
-async function runOne(fleet: (typeof fleets)[number], desk: AdmissionDesk, attempt: string, taskId: string) {
+async function runOne(
+  fleet: (typeof fleets)[number],
+  desk: AdmissionController,
+  attempt: string,
+  taskId: string,
+) {
   const engine = createEngine({ url: standIn.url, clock, dispatcher });
   const request = {
     client_uuid: `${fleet.name}/${attempt}`,
@@ -43,7 +48,7 @@ async function runOne(fleet: (typeof fleets)[number], desk: AdmissionDesk, attem
     discard_episode_timeout: 240,
     throttle_policy: policyOf(fleet.setting, taskId),
   };
-  const ticket = desk.ticket(taskId);
+  const ticket = desk.request(taskId);
   const options = { clock, waitUntil: Number.POSITIVE_INFINITY, admission: () => ticket.ask() };
   const { grant } = (await claimEpisode(engine, request, options)) as Granted;
   const signal = new AbortController().signal;
@@ -72,7 +77,7 @@ function runFleet(fleet: (typeof fleets)[number]): Promise<unknown> {
   const ports = { clock, random: Math.random, admissions, engine, log: () => undefined };
   const desks = Array.from(
     { length: 10 },
-    () => new AdmissionDesk(ports, { fleet: fleet.name, fleetId: fleet.name }, fleet.setting),
+    () => new AdmissionController(ports, { fleet: fleet.name, fleetId: fleet.name }, fleet.setting),
   );
   const rollouts = Array.from({ length: fleet.tasks }, (_, index) => {
     const desk = desks[index % desks.length];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { AdmissionDesk } from "../../../functions/core/admission/admission-controller.ts";
+import type { AdmissionController } from "../../../functions/core/admission/admission-controller.ts";
 import type { FleetLimits, Ports } from "../../../functions/core/ports.ts";
 import type { ClaimAnswer, ClaimRequest } from "../../../functions/core/protocol.ts";
 import type { Rollout } from "../../../functions/core/rollout/message.ts";
@@ -48,7 +48,7 @@ async function claim(wanted: Rollout, { admitted = true, episodes = true, own = 
     },
   };
   const desk = {
-    ticket: (task: string) => ({
+    request: (task: string) => ({
       ask: async () => {
         asked.push(`ask ${task}`);
         return { admitted, reason: admitted ? "" : "full" };
@@ -58,7 +58,7 @@ async function claim(wanted: Rollout, { admitted = true, episodes = true, own = 
   };
   const gate = { closedFor: async () => undefined };
   const ports = { clock, engine, gate, log: () => undefined } as unknown as Ports;
-  const invocation = { probe: undefined, endsAt: 2_000_000, desk: desk as unknown as AdmissionDesk };
+  const invocation = { probe: undefined, endsAt: 2_000_000, desk: desk as unknown as AdmissionController };
   const outcome = await claimFor(wanted, "i.1", invocation, ports, own);
   return { outcome, asked, policies: claims.map((request) => request.throttle_policy) };
 }
@@ -74,14 +74,14 @@ test("a train rollout asks before it claims, and tells the engine its throttle",
 
 test("one that is throttled looks every 2 s, claims nothing, and is deferred as throttled", async () => {
   const { outcome, asked, policies } = await claim(rollout(), { admitted: false });
-  expect(outcome).toMatchObject({ kind: "waited-out", because: "throttled", detail: "full" });
+  expect(outcome).toMatchObject({ kind: "waited-out", reason: "throttled", detail: "full" });
   expect(asked.filter((what) => what === "ask t1").length).toBe(6);
   expect(policies).toEqual([]);
 });
 
 test("one that gets no episode in time gives its place back", async () => {
   const { outcome, asked } = await claim(rollout(), { episodes: false });
-  expect(outcome).toMatchObject({ kind: "waited-out", because: "no-episodes" });
+  expect(outcome).toMatchObject({ kind: "waited-out", reason: "no-episodes" });
   expect(asked.at(-1)).toBe("release t1");
 });
 

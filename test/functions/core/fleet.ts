@@ -99,7 +99,7 @@ export async function startFleet() {
     gate: {
       isTripped: async () => false,
       note: async () => undefined,
-      pass: async () => ({ open: true }),
+      check: async () => ({ open: true }),
       closedFor: async () => undefined,
       isProbeDue: async () => false,
     },

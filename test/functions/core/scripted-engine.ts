@@ -8,7 +8,7 @@ import { aPool, NOW, running } from "./items.ts";
 export const us = "main/invocation-1.1";
 
 /** What the pool shows. `unreadable`: the engine answers 500. */
-export type Shown = "ours" | "ended" | "other" | "nowhere" | "past" | "unreadable";
+export type Shown = "ours" | "ended" | "other" | "nowhere" | "batch-over" | "unreadable";
 /** How an end or an abort is answered: with a status and its detail, or `cut`: taken or not, the answer is lost. */
 export type Answer = "ok" | "cut" | readonly [status: number, detail: unknown, retryAfter?: string];
 
@@ -30,7 +30,7 @@ const pools: Record<Exclude<Shown, "unreadable">, object> = {
   }),
   other: aPool({ running_episode_details: { "episode-1": running("main/other.1") } }),
   nowhere: aPool(),
-  past: aPool({ global_step: 2 }),
+  "batch-over": aPool({ global_step: 2 }),
 };
 
 export async function scriptedEngine(script: Script) {

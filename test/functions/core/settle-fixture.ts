@@ -17,7 +17,7 @@ export const limits = { fleet: "main", fleetId: "main", maxAttempts: 3 };
 export const stored = { result, result_at: NOW };
 
 /** Call once at the top of a test file. */
-export function settleStage() {
+export function settleFixture() {
   let rollouts: RolloutStore | undefined;
   let tables: TableServer | undefined;
   let close: (() => Promise<void>) | undefined;
@@ -51,7 +51,7 @@ export function settleStage() {
     const gate = {
       isTripped: async () => facts.tripped ?? false,
       note: async (reason: Reason) => void noted.push(reason),
-      pass: async () => ({ open: true }) as const,
+      check: async () => ({ open: true }) as const,
       closedFor: async () => undefined,
       isProbeDue: async () => false,
     };

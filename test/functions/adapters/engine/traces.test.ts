@@ -114,7 +114,7 @@ describe("begin", () => {
     replay(trace, async (replay) => {
       const outcome = await claim(trace, replay, waitsForEver.get(trace.name));
       const status = trace.engine_status[0]?.[1];
-      expect(outcome).toEqual({ kind: "waited-out", because: "not-rolling", status, detail: status });
+      expect(outcome).toEqual({ kind: "waited-out", reason: "not-rolling", status, detail: status });
       const seen = replay.played.seen.map(comparable);
       const expected = expectedRequests(trace);
       expect(seen.slice(0, expected.length)).toEqual(expected);

@@ -16,18 +16,18 @@ import type { TableUnderTest } from "./servers.ts";
 export function lifecycleContract(running: () => TableUnderTest): void {
   const rollouts = () => createRolloutStore({ ...running(), ttlDays: 30 });
   const store = () => createLifecycleStore({ ...running(), snapshotTtlDays: 30 });
-  const write = async (item: RolloutItem, left?: RolloutItem) => {
-    expect(await rollouts().move(left, item)).toEqual({ moved: true, item });
+  const write = async (item: RolloutItem, previous?: RolloutItem) => {
+    expect(await rollouts().move(previous, item)).toEqual({ moved: true, item });
     return item;
   };
 
   describe("the index of open rollouts", () => {
     test("shows a rollout from its claim to its end, with fleet, key and invocation", async () => {
       const engine = "open-1";
-      const left = await write(anItem({ key: freshKey(), engine }));
+      const previous = await write(anItem({ key: freshKey(), engine }));
       expect(await store().openRollouts(engine)).toEqual([]);
-      const open = await write(anOpenItem({ key: left.key, engine, stamp: "2" }), left);
-      const shown = [{ fleet: "main", key: left.key, invocation: "invocation-1" }];
+      const open = await write(anOpenItem({ key: previous.key, engine, stamp: "2" }), previous);
+      const shown = [{ fleet: "main", key: previous.key, invocation: "invocation-1" }];
       expect(await store().openRollouts(engine)).toEqual(shown);
       expect(await store().openRollouts("open-2")).toEqual([]);
       const reporting = await write({ ...open, state: "reporting", stamp: "3" }, open);

@@ -175,10 +175,10 @@ export function rolloutContract(running: () => TableUnderTest): void {
       expect(await store().read("main", open.key)).toEqual(closed);
     });
 
-    test.each<[string, (left: RolloutItem) => RolloutItem]>([
-      ["a stale stamp", (left) => ({ ...left, stamp: "older" })],
-      ["another state", (left) => ({ ...left, state: "reporting" })],
-      ["another attempt", (left) => anOpenItem({ ...left }, { id: "invocation-2.1" })],
+    test.each<[string, (previous: RolloutItem) => RolloutItem]>([
+      ["a stale stamp", (previous) => ({ ...previous, stamp: "older" })],
+      ["another state", (previous) => ({ ...previous, state: "reporting" })],
+      ["another attempt", (previous) => anOpenItem({ ...previous }, { id: "invocation-2.1" })],
     ])("from %s is refused, changes nothing, and shows what stands", async (_what, wrong) => {
       const open = anOpenItem({ key: freshKey() }, { result });
       await store().move(undefined, open);
@@ -188,28 +188,28 @@ export function rolloutContract(running: () => TableUnderTest): void {
     });
 
     test("that was sent twice took place, also when its first answer was lost", async () => {
-      const left = anItem({ key: freshKey(), stamp: "1" });
-      const next = anOpenItem({ key: left.key, stamp: "2" });
-      await store().move(undefined, left);
-      await store().move(undefined, left);
+      const previous = anItem({ key: freshKey(), stamp: "1" });
+      const next = anOpenItem({ key: previous.key, stamp: "2" });
+      await store().move(undefined, previous);
+      await store().move(undefined, previous);
       for (let n = 0; n < 2; n += 1)
-        expect(await store().move(left, next)).toEqual({ moved: true, item: next });
-      expect(await store().read("main", left.key)).toEqual(next);
+        expect(await store().move(previous, next)).toEqual({ moved: true, item: next });
+      expect(await store().read("main", previous.key)).toEqual(next);
     });
 
     test.each([["the first"], ["a later"]])(
       "%s: of fifty at once exactly one wins, and the rest see it",
       async (which) => {
-        const left = anItem({ key: freshKey(), stamp: "0" });
-        if (which === "a later") await store().move(undefined, left);
+        const previous = anItem({ key: freshKey(), stamp: "0" });
+        if (which === "a later") await store().move(undefined, previous);
         const movers = Array.from({ length: 50 }, (_, n) =>
-          anOpenItem({ key: left.key, stamp: `s-${n}` }, { id: `i.${n}` }),
+          anOpenItem({ key: previous.key, stamp: `s-${n}` }, { id: `i.${n}` }),
         );
-        const from = which === "a later" ? left : undefined;
+        const from = which === "a later" ? previous : undefined;
         const outcomes = await Promise.all(movers.map((next) => store().move(from, next)));
         const winners = outcomes.filter(({ moved }) => moved);
         expect(winners).toHaveLength(1);
-        const stands = await store().read("main", left.key);
+        const stands = await store().read("main", previous.key);
         expect(winners).toEqual([{ moved: true, item: stands }]);
         const losers = outcomes.filter(({ moved }) => !moved);
         expect(losers).toEqual(losers.map(() => ({ moved: false, found: stands })));

@@ -119,8 +119,8 @@ test("a rollout's item, from its message to its end", async () => {
       });
       const rollout = decodeMessage(body, "m");
       const result = accepted(output);
-      const write = async (left: RolloutItem | undefined, next: NextItem, stamp: string) => {
-        const moved = await store.move(left, stamped(next, stamp));
+      const write = async (previous: RolloutItem | undefined, next: NextItem, stamp: string) => {
+        const moved = await store.move(previous, stamped(next, stamp));
         expect(moved.moved).toBe(true);
         const found = await store.read("main", rollout.key);
         if (!found) throw new Error("expected the item that was written, found none");
@@ -133,9 +133,13 @@ test("a rollout's item, from its message to its end", async () => {
       const reporting = result && (await write(open, withResult(open, result, { calls: 1 }, NOW), "2"));
       // As the engine will get it: JSON has no -0.
       if (reporting) expect(reporting.attempt?.result).toEqual(JSON.parse(JSON.stringify(result)));
-      const left = reporting && isOpen(reporting) ? reporting : open;
+      const previous = reporting && isOpen(reporting) ? reporting : open;
       const reason = result ? ("ended" as const) : ("invalid-output" as const);
-      const ended = await write(left, closed(left, { reason, now: NOW, maxAttempts: 1, detail }), "3");
+      const ended = await write(
+        previous,
+        closed(previous, { reason, now: NOW, maxAttempts: 1, detail }),
+        "3",
+      );
       expect(ended.state).toBe(result ? "ended" : "dead");
       expect(ended.task_id).toBe(task.toWellFormed());
     }),

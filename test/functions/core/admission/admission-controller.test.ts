@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAdmissionStore } from "../../../../functions/adapters/table/admission.ts";
-import { AdmissionDesk, type DeskPorts } from "../../../../functions/core/admission/admission-controller.ts";
+import {
+  AdmissionController,
+  type AdmissionPorts,
+} from "../../../../functions/core/admission/admission-controller.ts";
 import type { AdmissionStore } from "../../../../functions/core/admission/admission-item.ts";
 import { EngineError } from "../../../../functions/core/errors.ts";
 import { type PoolInformation, poolInformationSchema } from "../../../../functions/core/protocol.ts";
@@ -43,13 +46,13 @@ function open({ pool = async () => poolOf({}), wrap = (store) => store }: Setup 
       count.reads += 1;
       return await store.read(name);
     },
-    write: async (name, left, next) => {
+    write: async (name, previous, next) => {
       count.writes += 1;
-      return await store.write(name, left, next);
+      return await store.write(name, previous, next);
     },
   });
   const clock = new FakeClock(1_000_000);
-  const ports: DeskPorts = {
+  const ports: AdmissionPorts = {
     clock,
     random: () => 0.5,
     admissions,
@@ -61,7 +64,7 @@ function open({ pool = async () => poolOf({}), wrap = (store) => store }: Setup 
       },
     },
   };
-  const desk = () => new AdmissionDesk(ports, { fleet: fleet, fleetId: fleet }, setting);
+  const desk = () => new AdmissionController(ports, { fleet: fleet, fleetId: fleet }, setting);
   const places = async () => (await store.read(fleet))?.places;
   return { desk, count, logged, places, store, fleet, clock };
 }
@@ -73,7 +76,7 @@ describe("a desk", () => {
   test("decides for all that ask at once from one reading, and writes once", async () => {
     const { desk, count, places } = open();
     const here = desk();
-    const tickets = ["d", "c", "b", "a", "a"].map((task) => here.ticket(task));
+    const tickets = ["d", "c", "b", "a", "a"].map((task) => here.request(task));
     expect(await admittedOf(tickets.map((ticket) => ticket.ask()))).toEqual([false, false, true, true, true]);
     expect(count).toEqual({ pools: 1, reads: 1, writes: 1 });
     expect(await places()).toEqual({
@@ -85,7 +88,7 @@ describe("a desk", () => {
   test("does not write where nothing changes", async () => {
     const { desk, count } = open();
     const here = desk();
-    const [a, b, c] = ["a", "b", "c"].map((task) => here.ticket(task));
+    const [a, b, c] = ["a", "b", "c"].map((task) => here.request(task));
     await admittedOf([a?.ask(), b?.ask(), c?.ask()].filter((ask) => ask !== undefined));
     expect(await a?.ask()).toEqual({ admitted: true, reason: "" });
     expect((await c?.ask())?.reason).toBe(
@@ -96,10 +99,10 @@ describe("a desk", () => {
 
   test("lets a sibling pass that another function holds", async () => {
     const { desk, places } = open();
-    expect(await admittedOf([desk().ticket("a").ask()])).toEqual([true]);
-    expect(await admittedOf([desk().ticket("b").ask()])).toEqual([true]);
+    expect(await admittedOf([desk().request("a").ask()])).toEqual([true]);
+    expect(await admittedOf([desk().request("b").ask()])).toEqual([true]);
     const third = desk();
-    expect(await admittedOf([third.ticket("c").ask(), third.ticket("a").ask()])).toEqual([false, true]);
+    expect(await admittedOf([third.request("c").ask(), third.request("a").ask()])).toEqual([false, true]);
     expect((await places())?.["a"]?.claims).toBe(2);
   });
 
@@ -107,17 +110,17 @@ describe("a desk", () => {
     const faster: { ask: (() => Promise<unknown>) | undefined } = { ask: undefined };
     const wrap = (store: AdmissionStore): AdmissionStore => ({
       read: store.read,
-      write: async (fleet, left, next) => {
+      write: async (fleet, previous, next) => {
         const first = faster.ask;
         faster.ask = undefined;
         await first?.();
-        return await store.write(fleet, left, next);
+        return await store.write(fleet, previous, next);
       },
     });
     const { desk, count } = open({ wrap });
     const other = desk();
-    faster.ask = () => admittedOf([other.ticket("x").ask(), other.ticket("y").ask()]);
-    expect(await admittedOf([desk().ticket("a").ask()])).toEqual([false]);
+    faster.ask = () => admittedOf([other.request("x").ask(), other.request("y").ask()]);
+    expect(await admittedOf([desk().request("a").ask()])).toEqual([false]);
     // The second look at the item is in the same batch: the pool is not asked again.
     expect(count).toEqual({ pools: 2, reads: 3, writes: 2 });
   });
@@ -125,7 +128,7 @@ describe("a desk", () => {
   test("admits nobody where it never gets its turn", async () => {
     const wrap = (store: AdmissionStore): AdmissionStore => ({ read: store.read, write: async () => false });
     const { desk, logged } = open({ wrap });
-    expect(await desk().ticket("a").ask()).toEqual({
+    expect(await desk().request("a").ask()).toEqual({
       admitted: false,
       reason: "Throttling because too many functions are being admitted at once.",
     });
@@ -137,16 +140,16 @@ describe("a desk", () => {
     let broken = true;
     const { desk, count } = open({ pool: async () => (broken ? Promise.reject(error) : poolOf({})) });
     const here = desk();
-    const asks = await Promise.allSettled([here.ticket("a").ask(), here.ticket("b").ask()]);
+    const asks = await Promise.allSettled([here.request("a").ask(), here.request("b").ask()]);
     expect(asks.map((ask) => ask.status === "rejected" && ask.reason)).toEqual([error, error]);
     expect(count.writes).toBe(0);
     broken = false;
-    expect(await admittedOf([here.ticket("a").ask()])).toEqual([true]);
+    expect(await admittedOf([here.request("a").ask()])).toEqual([true]);
   });
 
   test("admits nobody once the engine has left ROLLING", async () => {
     const { desk, count } = open({ pool: async () => poolOf({ engine_status: "ENGINE.WEIGHT_SYNCING" }) });
-    expect(await desk().ticket("a").ask()).toEqual({
+    expect(await desk().request("a").ask()).toEqual({
       admitted: false,
       reason: "The engine is ENGINE.WEIGHT_SYNCING by now.",
     });
@@ -158,17 +161,17 @@ describe("a ticket that is given back", () => {
   test("frees the place for another task, in one write for all that leave", async () => {
     const { desk, count, places } = open();
     const here = desk();
-    const [a, b] = [here.ticket("a"), here.ticket("b")];
+    const [a, b] = [here.request("a"), here.request("b")];
     await admittedOf([a.ask(), b.ask()]);
     await Promise.all([a.release(), b.release()]);
     expect(count).toEqual({ pools: 1, reads: 2, writes: 2 });
     expect(await places()).toEqual({});
-    expect(await admittedOf([here.ticket("c").ask()])).toEqual([true]);
+    expect(await admittedOf([here.request("c").ask()])).toEqual([true]);
   });
 
   test("leaves a sibling's claim alone", async () => {
     const { desk, places } = open();
-    const [one, two] = [desk().ticket("a"), desk().ticket("a")];
+    const [one, two] = [desk().request("a"), desk().request("a")];
     await one.ask();
     await two.ask();
     await one.release();
@@ -180,11 +183,11 @@ describe("a ticket that is given back", () => {
     let step = 3;
     const { desk, count } = open({ pool: async () => poolOf({ global_step: step }) });
     const here = desk();
-    const [a, b, c] = [here.ticket("a"), here.ticket("b"), here.ticket("c")];
+    const [a, b, c] = [here.request("a"), here.request("b"), here.request("c")];
     await admittedOf([a.ask(), b.ask(), c.ask()]);
     await c.release();
     step = 4;
-    await admittedOf([here.ticket("a").ask()]);
+    await admittedOf([here.request("a").ask()]);
     const before = count.writes;
     await a.release();
     expect(count.writes).toBe(before);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { desiredHolds } from "../../../../cli/engine-convergence.ts";
+import { convergence } from "../../../../cli/engine-convergence.ts";
 import type { Desired } from "../../../../functions/core/engine-lifecycle/engine-state.ts";
 import { running, Story, stopped } from "./story.ts";
 
@@ -7,7 +7,7 @@ import { running, Story, stopped } from "./story.ts";
 function holdsAfter(desired: Desired, looks: readonly string[], step: number | null = 1): string {
   const story = new Story(desired, { startAttempts: 1 });
   for (const status of looks) if (story.look(status, { step }).kind === "start") story.starts();
-  return desiredHolds(desired, story.observed);
+  return convergence(desired, story.observed);
 }
 
 test.for([
@@ -33,7 +33,7 @@ test.for([
 test("a wish that no tick has seen yet does not hold, whatever stands there", () => {
   const story = new Story(running(1));
   story.look("ENGINE.ROLLING");
-  expect(desiredHolds(running(2), story.observed)).toBe("not-yet");
+  expect(convergence(running(2), story.observed)).toBe("not-yet");
 });
 
 test("stopped does not hold while a start may still arrive", () => {
@@ -42,7 +42,7 @@ test("stopped does not hold while a start may still arrive", () => {
   story.starts("dies");
   story.desired = stopped(2);
   story.look("ENGINE.OFFLINE");
-  expect(desiredHolds(stopped(2), story.observed)).toBe("not-yet");
+  expect(convergence(stopped(2), story.observed)).toBe("not-yet");
 });
 
 test("a training that has run its last step is finished, not failed", () => {
@@ -50,5 +50,5 @@ test("a training that has run its last step is finished, not failed", () => {
   story.look("ENGINE.ROLLING", { step: 7 });
   story.look("ENGINE.ROLLING", { step: 8 });
   story.look("ENGINE.OFFLINE", { step: 0 });
-  expect(desiredHolds(running(), story.observed)).toBe("finished");
+  expect(convergence(running(), story.observed)).toBe("finished");
 });

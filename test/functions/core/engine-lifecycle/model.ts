@@ -122,9 +122,9 @@ export class Process {
     const world = this.#world;
     return {
       read: () => this.#guarded("reading the lease", () => world.lease),
-      write: (_name, left, next) =>
+      write: (_name, previous, next) =>
         this.#guarded("writing the lease", () => {
-          const stands = JSON.stringify(world.lease) === JSON.stringify(left);
+          const stands = JSON.stringify(world.lease) === JSON.stringify(previous);
           if (stands) world.lease = next;
           return stands;
         }),
@@ -136,10 +136,10 @@ export class Process {
     return {
       readDesired: async () => ({ desired: world.desired }),
       readObserved: () => this.#guarded("reading what is observed", () => world.observed),
-      writeObserved: (_engine, left, next) =>
+      writeObserved: (_engine, previous, next) =>
         this.#guarded(`writing version ${next.version}`, () => {
           const found = world.observed;
-          const stands = found?.version === left?.version && (found?.token ?? 0) <= next.token;
+          const stands = found?.version === previous?.version && (found?.token ?? 0) <= next.token;
           if (stands) world.observed = next;
           return stands;
         }),

@@ -91,9 +91,9 @@ describe("an invocation", () => {
     const world = await open();
     await beat(world, NOW);
     await looks(world, 3);
-    const left = await world.ports.invocations.read("invocation-1");
+    const previous = await world.ports.invocations.read("invocation-1");
     await beat(world, NOW + 79_000);
-    expect(left && (await world.ports.invocations.declareDead(left, NOW + 80_000))).toBe(false);
+    expect(previous && (await world.ports.invocations.declareDead(previous, NOW + 80_000))).toBe(false);
     expect(await looks(world, 1)).toEqual([false]);
   });
 

@@ -124,7 +124,7 @@ describe("an open rollout", () => {
 
   test("a message that cannot be released is no reason to fail", async () => {
     const world = await open();
-    await running(world, "gone");
+    await running(world, "missing");
     const fleet = world.ports.fleets.get(world.name);
     if (!fleet) throw new Error("expected the fleet");
     const queue = { ...fleet.queue, defer: () => Promise.reject(new Error("the receipt has expired")) };

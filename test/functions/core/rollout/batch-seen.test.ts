@@ -11,10 +11,10 @@ import type { Attempt } from "../../../../functions/core/rollout/item.ts";
 import { settleLeftover } from "../../../../functions/core/rollout/settle.ts";
 import { anAttempt, aPool, NOW, running } from "../items.ts";
 import { us } from "../scripted-engine.ts";
-import { limits, settleStage, stored } from "../settle-fixture.ts";
+import { limits, settleFixture, stored } from "../settle-fixture.ts";
 
 const fleet = { engine: "engine-1", fleet: "main", fleetId: "main" };
-const stage = settleStage();
+const stage = settleFixture();
 
 /** What is remembered of an attempt after looks at the pool, ten seconds apart. */
 async function remembering(pools: PoolInformation[], attempt: Partial<Attempt> = {}) {
@@ -126,7 +126,7 @@ test("uuids are shortened, other names are not", () => {
 
 describe("a leftover whose batch has passed", () => {
   const settle = async (pools: PoolInformation[]) => {
-    const s = await stage({ pool: ["past"] }, stored, { item: { state: "reporting" } });
+    const s = await stage({ pool: ["batch-over"] }, stored, { item: { state: "reporting" } });
     for (const pool of pools) await noteBatch(s.batches, fleet, pool, NOW);
     await settleLeftover(s.ports, limits, s.item, { reason: "crashed", until: NOW + 60_000 });
     return await s.stands();

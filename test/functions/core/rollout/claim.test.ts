@@ -78,7 +78,7 @@ describe("waiting", () => {
     const { outcome, clock } = run(engine, { waitUntil: 1_000_000 + 5000 });
     expect(await outcome).toEqual({
       kind: "waited-out",
-      because: "no-episodes",
+      reason: "no-episodes",
       status: "ENGINE.ROLLING",
       detail: noEpisodes.fail_cause,
     });
@@ -98,7 +98,7 @@ describe("waiting", () => {
     async ([status]) => {
       const { engine, calls } = scripted([String(status)], [grant]);
       const { outcome, clock } = run(engine, { waitUntil: 1_000_000 + 12_000 });
-      expect(await outcome).toMatchObject({ kind: "waited-out", because: "not-rolling", status });
+      expect(await outcome).toMatchObject({ kind: "waited-out", reason: "not-rolling", status });
       expect(clock.sleeps).toEqual([5000, 5000]);
       expect(calls).toEqual(["status", "status", "status"]);
     },
@@ -115,7 +115,7 @@ describe("waiting", () => {
     const { outcome, clock } = run(scripted(["ENGINE.ROLLING"], [step]).engine, {
       waitUntil: 1_000_000 + 20_000,
     });
-    expect(await outcome).toEqual({ kind: "waited-out", because, status: "ENGINE.ROLLING", detail });
+    expect(await outcome).toEqual({ kind: "waited-out", reason: because, status: "ENGINE.ROLLING", detail });
     expect(clock.sleeps).toEqual([15_000]);
   });
 
@@ -133,7 +133,7 @@ describe("waiting", () => {
       waitUntil: 1_030_000,
       onUnclearClaim,
     });
-    expect(await hurried.outcome).toMatchObject({ because: "engine-error", retryAfterSeconds: 40 });
+    expect(await hurried.outcome).toMatchObject({ reason: "engine-error", retryAfterSeconds: 40 });
     expect(hurried.clock.sleeps).toEqual([]);
   });
 
@@ -155,10 +155,10 @@ describe("waiting", () => {
     const outcome = claimEpisode(engine, request, { clock, waitUntil: 60_000, signal: stop.signal });
     await expect.poll(() => clock.sleeping).toBe(1);
     stop.abort("shutting down");
-    expect(await outcome).toMatchObject({ kind: "waited-out", because: "stopped" });
+    expect(await outcome).toMatchObject({ kind: "waited-out", reason: "stopped" });
     expect(calls).toEqual(["status", "claim"]);
     const again = await run(engine, { signal: stop.signal }).outcome;
-    expect(again).toMatchObject({ kind: "waited-out", because: "stopped" });
+    expect(again).toMatchObject({ kind: "waited-out", reason: "stopped" });
     expect(calls).toEqual(["status", "claim", "status"]);
   });
 });
@@ -179,7 +179,7 @@ describe("admission", () => {
     const { engine, calls } = scripted(["ENGINE.ROLLING"], [grant]);
     const admission = async () => ({ admitted: false, reason: "6 of 6 tasks" });
     expect(await run(engine, { admission, waitUntil: 1_001_000 }).outcome).toMatchObject({
-      because: "throttled",
+      reason: "throttled",
       detail: "6 of 6 tasks",
     });
     expect(calls).toEqual(["status"]);

@@ -7,9 +7,9 @@ import { settleLeftover, settleWithoutResult } from "../../../../functions/core/
 import { deadUrl, engineAt } from "../../../support/engine-that.ts";
 import { aPool, NOW } from "../items.ts";
 import { us } from "../scripted-engine.ts";
-import { limits, settleStage } from "../settle-fixture.ts";
+import { limits, settleFixture } from "../settle-fixture.ts";
 
-const stage = settleStage();
+const stage = settleFixture();
 const crashed = { reason: "crashed", until: NOW + 10_000_000 } as const;
 const held = { clientUuid: us, episode: "episode-1" };
 const running = (facts: object = {}) =>

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type PoolInformation, poolInformationSchema } from "../../../../functions/core/protocol.ts";
 import type { Attempt } from "../../../../functions/core/rollout/item.ts";
-import { isRolling, lookFor, POOL_LAG_MS } from "../../../../functions/core/rollout/locate-episode.ts";
+import { isRolling, locateEpisode, POOL_LAG_MS } from "../../../../functions/core/rollout/locate-episode.ts";
 import { anAttempt, aPool, NOW, running } from "../items.ts";
 
 const us = "main/invocation-1.1";
 const sight = (pool: PoolInformation, facts: Partial<Attempt> = {}, now = NOW, taskId = "task-1") =>
-  lookFor(anAttempt(facts), { clientUuid: us, taskId }, pool, now);
+  locateEpisode(anAttempt(facts), { clientUuid: us, taskId }, pool, now);
 
 describe("while the engine rolls in the batch of the claim", () => {
   test.each(["ENGINE.ROLLING", "ENGINE.ROLLING_POST"])(
@@ -44,19 +44,19 @@ describe("while the engine rolls in the batch of the claim", () => {
       completed_tasks_details: { "task-2": ["episode-1"] },
       completed_tasks_client_uuids: { "task-2": ["main/other.1"] },
     });
-    expect(sight(pool)).toBe("gone");
+    expect(sight(pool)).toBe("missing");
   });
 
   test("an episode that is nowhere is gone, and lost once the pool's lag has passed", () => {
     const goneFor = (ms: number) => sight(aPool(), { gone_since: NOW }, NOW + ms);
-    expect(sight(aPool())).toBe("gone");
-    expect(goneFor(POOL_LAG_MS - 1)).toBe("gone");
+    expect(sight(aPool())).toBe("missing");
+    expect(goneFor(POOL_LAG_MS - 1)).toBe("missing");
     expect(goneFor(POOL_LAG_MS)).toBe("lost");
   });
 
   test("names of every object are no entries: a task may be called constructor", () => {
     for (const name of ["constructor", "toString", "__proto__", "hasOwnProperty"]) {
-      expect(sight(aPool({ running_episode_details: {} }), { episode: name }, NOW, name)).toBe("gone");
+      expect(sight(aPool({ running_episode_details: {} }), { episode: name }, NOW, name)).toBe("missing");
     }
   });
 });
@@ -72,14 +72,16 @@ describe("when the engine has left the batch of the claim", () => {
     "%s at step %s: what is not to be seen is past, however long it is gone",
     (engine_status, global_step) => {
       const pool = aPool({ engine_status, global_step });
-      expect(sight(pool)).toBe("past");
-      expect(sight(pool, { gone_since: NOW - 10 * POOL_LAG_MS })).toBe("past");
+      expect(sight(pool)).toBe("batch-over");
+      expect(sight(pool, { gone_since: NOW - 10 * POOL_LAG_MS })).toBe("batch-over");
     },
   );
 
   test("a running entry that the engine still lists outside its rolling states does not count", () => {
     const running_episode_details = { "episode-1": running(us) };
-    expect(sight(aPool({ engine_status: "ENGINE.WEIGHT_SYNCING", running_episode_details }))).toBe("past");
+    expect(sight(aPool({ engine_status: "ENGINE.WEIGHT_SYNCING", running_episode_details }))).toBe(
+      "batch-over",
+    );
   });
 
   test("an episode that we hold is ours even if the step was read just before it rose", () => {
@@ -107,7 +109,7 @@ describe("when the engine has left the batch of the claim", () => {
         completed_tasks_client_uuids: { "task-1": ["main/other.1"], "task-7": ["main/other.2"] },
       });
       expect(sight(stale, { global_step: 2 })).toBe("ended");
-      expect(sight(stale, { global_step: 2, claimed_at: NOW - 240_000 })).toBe("past");
+      expect(sight(stale, { global_step: 2, claimed_at: NOW - 240_000 })).toBe("batch-over");
     },
   );
 
@@ -120,8 +122,8 @@ describe("when the engine has left the batch of the claim", () => {
   });
 
   test("with the clients emptied, the uuid proves nothing once the episode could have been given away again", () => {
-    expect(sight(emptied, { result_at: NOW }, NOW + 240_000)).toBe("past");
-    expect(sight(emptied, { claimed_at: NOW - 1000, discard_timeout: 1 }, NOW)).toBe("past");
+    expect(sight(emptied, { result_at: NOW }, NOW + 240_000)).toBe("batch-over");
+    expect(sight(emptied, { claimed_at: NOW - 1000, discard_timeout: 1 }, NOW)).toBe("batch-over");
   });
 });
 
@@ -151,18 +153,18 @@ describe("in pools that the real engine showed", () => {
     facts: Partial<Attempt> = {},
   ) =>
     recorded(situation).map((pool) =>
-      lookFor(anAttempt({ episode, ...facts }), { clientUuid: client, taskId }, pool, NOW),
+      locateEpisode(anAttempt({ episode, ...facts }), { clientUuid: client, taskId }, pool, NOW),
     );
 
   test("an episode is its holder's from the claim on, and lost to everybody else", () => {
     expect(seen("pool_running_episodes", "client-a", "<episode-1>", "t")).toEqual(["ours", "ours"]);
     expect(seen("pool_running_episodes", "client-x", "<episode-1>", "t")).toEqual(["lost", "lost"]);
-    expect(seen("pool_running_episodes", "client-b", "<episode-2>", "task-7")).toEqual(["gone", "ours"]);
+    expect(seen("pool_running_episodes", "client-b", "<episode-2>", "task-7")).toEqual(["missing", "ours"]);
   });
 
   test("an end shows only from the report after it on", () => {
     expect(seen("pool_after_ended_episodes", "client-b", "<episode-3>", "task-2")).toEqual([
-      "gone",
+      "missing",
       "ended",
       "ended",
       "ended",
@@ -179,27 +181,30 @@ describe("in pools that the real engine showed", () => {
       "ended",
       "ended",
       "ended",
-      "past",
+      "batch-over",
     ]);
     const long = { claimed_at: NOW - 240_000 };
     expect(seen("pool_after_weight_sync", "client-a", "<episode-1>", "task-1", long)).toEqual([
       "ended",
-      "past",
-      "past",
-      "past",
+      "batch-over",
+      "batch-over",
+      "batch-over",
     ]);
   });
 
   test("the old batch that a new one still shows says nothing about a new episode", () => {
     const fresh = { global_step: 2 };
     expect(seen("pool_after_weight_sync", "client-a", "<episode-9>", "task-1", fresh).slice(2)).toEqual([
-      "gone",
-      "gone",
+      "missing",
+      "missing",
     ]);
   });
 
   test("what was claimed is past once the engine was stopped, also while the old batch is still shown", () => {
-    expect(seen("pool_after_stop", "client-a", "<episode-1>", "task-1")).toEqual(["past", "past"]);
+    expect(seen("pool_after_stop", "client-a", "<episode-1>", "task-1")).toEqual([
+      "batch-over",
+      "batch-over",
+    ]);
   });
 });
 

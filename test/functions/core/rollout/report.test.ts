@@ -86,9 +86,9 @@ describe("an end that something before the engine answers", () => {
   );
 
   test("is no end that may have been taken: an engine that has gone on has not got the reward", async () => {
-    const away = await run({ ends: [[429, "slow down"]], pool: ["past"] });
+    const away = await run({ ends: [[429, "slow down"]], pool: ["batch-over"] });
     expect(away.reported).toMatchObject({ decided: true, reason: "engine-left-rolling" });
-    const lost = await run({ ends: [[502, "bad gateway"]], pool: ["past"] });
+    const lost = await run({ ends: [[502, "bad gateway"]], pool: ["batch-over"] });
     expect(lost.reported).toMatchObject({ decided: true, reason: "unknown" });
   });
 
@@ -149,7 +149,7 @@ describe("an end whose answer was lost", () => {
   test.each([
     ["other", "episode-lost", 0],
     ["nowhere", "unknown", 15],
-    ["past", "unknown", 25],
+    ["batch-over", "unknown", 25],
   ] as const)("where the pool shows the episode as %s, is %s after %d s", async (shown, reason, seconds) => {
     const { reported, clock, ends } = await run({ ends: ["cut"], pool: [shown] });
     expect(reported).toMatchObject({ decided: true, reason });
@@ -171,11 +171,11 @@ describe("an end whose answer was lost", () => {
 
   test("is left for later with the moment since when the episode is gone, if time is up", async () => {
     const { reported } = await run({ ends: ["cut"], pool: ["nowhere"] }, { seconds: 14 });
-    expect(reported).toEqual({ decided: false, detail: "looked, and saw it gone", goneSince: NOW + 5000 });
+    expect(reported).toEqual({ decided: false, detail: "looked, and saw it missing", goneSince: NOW + 5000 });
   });
 
   test("of an eval episode counts as taken once the episode is no longer ours", async () => {
-    for (const shown of ["nowhere", "other", "past"] as const) {
+    for (const shown of ["nowhere", "other", "batch-over"] as const) {
       const { reported } = await run({ ends: ["cut"], pool: [shown] }, { item: { episode_type: "eval" } });
       expect(reported).toEqual({ decided: true, reason: "ended" });
     }
@@ -199,9 +199,12 @@ describe("an end that was left without an answer", () => {
     expect(reported).toMatchObject({ decided: false, endSentAt: NOW });
     expect(sent).toEqual([NOW]);
 
-    const left = anOpenItem({ state: "reporting" }, { result, result_at: NOW, end_sent_at: NOW });
+    const previous = anOpenItem({ state: "reporting" }, { result, result_at: NOW, end_sent_at: NOW });
     const look = async () =>
-      await report(portsWith(clock, engine), limits, left, { until: clock.now() + 12_000, resumed: true });
+      await report(portsWith(clock, engine), limits, previous, {
+        until: clock.now() + 12_000,
+        resumed: true,
+      });
     while (clock.now() < NOW + END_PENDING_MS - 15_000)
       expect(await look()).toMatchObject({ decided: false });
     expect(ends()).toEqual([]);

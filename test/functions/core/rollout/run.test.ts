@@ -1,13 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { createRolloutStore } from "../../../../functions/adapters/table/rollouts.ts";
 import type { RolloutItem } from "../../../../functions/core/rollout/item.ts";
-import { askOnce, type House, houses } from "../../../support/fleet-fixture.ts";
+import { askOnce, type FleetFixture, fleetFixtures } from "../../../support/fleet-fixture.ts";
 import { aRollout, aTask, keyOf } from "../../../support/rollouts.ts";
 import { anItem } from "../items.ts";
 
-const open = houses();
+const open = fleetFixtures();
 
-async function deliverOver(house: House, body: string, found: (messageId: string) => Partial<RolloutItem>) {
+async function deliverOver(
+  house: FleetFixture,
+  body: string,
+  found: (messageId: string) => Partial<RolloutItem>,
+) {
   await house.push(body);
   const records = await house.receive(1);
   const facts = found(records[0]?.messageId ?? "");
@@ -93,7 +97,7 @@ describe("a message is never removed while its rollout is not final:", () => {
     });
     const now = house.clock.now();
     const attempt = {
-      ...{ id: "gone.1", invocation: "gone", episode: "e", global_step: 1, discard_timeout: 240 },
+      ...{ id: "gone.1", invocation: "missing", episode: "e", global_step: 1, discard_timeout: 240 },
       ...{ claimed_at: now, expires_at: now + 10_000_000, receipt: "an earlier delivery" },
       ...{ result: { reward: 1, is_success: true, metadata: {}, log_metrics: {} }, result_at: now },
     };
@@ -104,7 +108,7 @@ describe("a message is never removed while its rollout is not final:", () => {
     }));
     expect(back).toHaveLength(1);
     expect(house.clock.now() - now).toBeLessThan(600_000);
-    expect(house.logged("message deferred")).toMatchObject([{ because: "open-attempt", seconds: 30 }]);
+    expect(house.logged("message deferred")).toMatchObject([{ reason: "open-attempt", seconds: 30 }]);
     expect(await house.item(keyOf())).toMatchObject({ state: "reporting", attempt: { id: "gone.1" } });
   });
 
@@ -119,9 +123,9 @@ describe("a message is never removed while its rollout is not final:", () => {
     const { rollouts } = house.ports;
     const noting: ReturnType<typeof createRolloutStore> = {
       read: rollouts.read,
-      move: async (left, next) => {
+      move: async (previous, next) => {
         written.push([next.state, next.attempt?.failure?.reason]);
-        return await rollouts.move(left, next);
+        return await rollouts.move(previous, next);
       },
     };
     Object.assign(house.ports, { rollouts: noting });

@@ -7,11 +7,11 @@ import {
   settleWithResult,
 } from "../../../../functions/core/rollout/settle.ts";
 import { withResult } from "../../../../functions/core/rollout/transitions.ts";
-import { transition } from "../../../../functions/core/rollout/write-transition.ts";
+import { writeTransition } from "../../../../functions/core/rollout/write-transition.ts";
 import { NOW } from "../items.ts";
-import { limits, result, settleStage, stored } from "../settle-fixture.ts";
+import { limits, result, settleFixture, stored } from "../settle-fixture.ts";
 
-const stage = settleStage();
+const stage = settleFixture();
 const reporting = { item: { state: "reporting" } } as const;
 const crashed = { reason: "crashed", until: NOW + 120_000 } as const;
 const notFound = [400, "Episode episode-1 not found."] as const;
@@ -42,7 +42,7 @@ describe("an attempt that was given up as dead", () => {
     await settleLeftover(s.ports, limits, s.item, crashed);
     const fenced = await s.stands();
     const late = withResult(s.item, result, { calls: 1 }, NOW);
-    expect(await transition(s.ports, s.item, late)).toEqual({ moved: false, found: fenced });
+    expect(await writeTransition(s.ports, s.item, late)).toEqual({ moved: false, found: fenced });
     const looks = s.looks();
     expect((await settleWithoutResult(s.ports, limits, s.item, "agent-error")).settled).toBe(false);
     expect([s.aborts(), s.looks(), await s.stands()]).toEqual([[], looks, fenced]);

@@ -8,9 +8,9 @@ import {
 } from "../../../../functions/core/rollout/settle.ts";
 import { anOpenItem, NOW } from "../items.ts";
 import { type Script, us } from "../scripted-engine.ts";
-import { limits, result, settleStage, stored } from "../settle-fixture.ts";
+import { limits, result, settleFixture, stored } from "../settle-fixture.ts";
 
-const stage = settleStage();
+const stage = settleFixture();
 const options = { until: NOW + 120_000, resumed: false };
 const withResult = { state: "reporting" as const };
 
@@ -31,7 +31,7 @@ describe("an attempt without a result", () => {
     expect([isOpen(item), s.noted]).toEqual([false, ["agent-error"]]);
   });
 
-  test.each(["other", "nowhere", "ended", "past"] as const)(
+  test.each(["other", "nowhere", "ended", "batch-over"] as const)(
     "aborts nothing where the engine shows the episode as %s",
     async (shown) => {
       const s = await stage({ pool: [shown], aborts: ["ok"] });
@@ -42,7 +42,7 @@ describe("an attempt without a result", () => {
   );
 
   test("is not to blame for an error in an engine that has gone on", async () => {
-    const s = await stage({ pool: ["past"] });
+    const s = await stage({ pool: ["batch-over"] });
     await settleWithoutResult(s.ports, limits, s.item, "agent-error");
     expect(await s.stands()).toMatchObject({ attempts: 0, history: [{ reason: "engine-left-rolling" }] });
   });

@@ -38,7 +38,7 @@ async function living(facts: { self?: Partial<Self>; gateClosed?: () => string |
   const gate: Gate = {
     isTripped: async () => false,
     note: async () => undefined,
-    pass: async () => ({ open: true }),
+    check: async () => ({ open: true }),
     closedFor: async () => facts.gateClosed?.(),
     isProbeDue: async () => false,
   };
@@ -117,11 +117,11 @@ describe("a living invocation", () => {
   test("that was declared dead knows it: it claims no more, and leaves its item and its usage to the sweep", async () => {
     const { life, gate, clock, answers, usages, at } = await living();
     const fenced = fencedGate(gate, life);
-    expect([await fenced.pass(), await fenced.closedFor(undefined)]).toEqual([{ open: true }, undefined]);
+    expect([await fenced.check(), await fenced.closedFor(undefined)]).toEqual([{ open: true }, undefined]);
     answers(async () => false);
     await clock.advance(60_000);
     expect(at()).toEqual([0, 20_000]);
-    expect(await fenced.pass()).toMatchObject({ open: false, because: "fenced" });
+    expect(await fenced.check()).toMatchObject({ open: false, reason: "fenced" });
     expect(await fenced.closedFor(undefined)).toBe("this invocation was declared dead");
     await life.end();
     expect(usages).toEqual([]);

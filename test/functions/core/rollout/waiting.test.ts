@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Reason } from "../../../../functions/core/reasons.ts";
-import type { WaitedBecause } from "../../../../functions/core/rollout/claim.ts";
+import type { WaitReason } from "../../../../functions/core/rollout/claim.ts";
 import {
   PATIENT_WAIT_SECONDS,
   waitAfterAttempt,
@@ -11,14 +11,7 @@ import {
 
 const middle = () => 0.5;
 const ended = (reason: Reason) => ({ id: "a", episode: "e", reason, at: 2, from: 1, step: 1 });
-const whys: WaitedBecause[] = [
-  "not-rolling",
-  "no-episodes",
-  "throttled",
-  "refused",
-  "engine-error",
-  "stopped",
-];
+const whys: WaitReason[] = ["not-rolling", "no-episodes", "throttled", "refused", "engine-error", "stopped"];
 
 describe("waiting in the queue", () => {
   test("grows with each delivery up to the longest for its cause", () => {

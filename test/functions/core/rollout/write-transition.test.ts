@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { StoreRefusedError } from "../../../../functions/core/errors.ts";
 import type { Moved } from "../../../../functions/core/ports.ts";
 import type { RolloutItem } from "../../../../functions/core/rollout/item.ts";
-import { standing, transition } from "../../../../functions/core/rollout/write-transition.ts";
+import { currentItem, writeTransition } from "../../../../functions/core/rollout/write-transition.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { anItem } from "../items.ts";
 
@@ -22,7 +22,7 @@ function tableThat(fails: number, error = new Error("throttled")) {
 
 test("a write that the table refuses for a while is repeated, as the very same write", async () => {
   const { ports, clock, written } = tableThat(6);
-  const moved = await transition(ports, undefined, anItem());
+  const moved = await writeTransition(ports, undefined, anItem());
   expect(moved.moved).toBe(true);
   expect(clock.sleeps).toEqual([500, 1000, 2000, 4000, 8000, 15_000]);
   expect(new Set(written.map(({ stamp }) => stamp)).size).toBe(1);
@@ -30,39 +30,39 @@ test("a write that the table refuses for a while is repeated, as the very same w
 
 test("a table that stays away is the caller's trouble after half a minute", async () => {
   const { ports, clock } = tableThat(7);
-  await expect(transition(ports, undefined, anItem())).rejects.toThrow("throttled");
+  await expect(writeTransition(ports, undefined, anItem())).rejects.toThrow("throttled");
   expect(clock.now() - 1000).toBe(30_500);
 });
 
 test("two writes never have the same stamp", async () => {
   const { ports, written } = tableThat(0);
-  await transition(ports, undefined, anItem());
-  await transition(ports, undefined, anItem());
+  await writeTransition(ports, undefined, anItem());
+  await writeTransition(ports, undefined, anItem());
   expect(written[0]?.stamp).not.toBe(written[1]?.stamp);
 });
 
 test("what stands after a transition is what was written, or what was found, or what was left", () => {
   const [left, next, found] = [anItem(), anItem({ stamp: "2" }), anItem({ stamp: "3" })];
-  expect(standing({ moved: true, item: next }, left)).toBe(next);
-  expect(standing({ moved: false, found }, left)).toBe(found);
-  expect(standing({ moved: false, found: undefined }, left)).toBe(left);
+  expect(currentItem({ moved: true, item: next }, left)).toBe(next);
+  expect(currentItem({ moved: false, found }, left)).toBe(found);
+  expect(currentItem({ moved: false, found: undefined }, left)).toBe(left);
 });
 
 test("… unless there is more time: then it goes on until that is over", async () => {
   const { ports, clock } = tableThat(100);
-  await expect(transition(ports, undefined, anItem(), { until: 91_000 })).rejects.toThrow("throttled");
+  await expect(writeTransition(ports, undefined, anItem(), { until: 91_000 })).rejects.toThrow("throttled");
   expect(clock.now()).toBe(1000 + 30_500 + 3 * 15_000);
 });
 
 test("what can never be stored is written once", async () => {
   const { ports, clock, written } = tableThat(100, new StoreRefusedError("item", "too large"));
-  await expect(transition(ports, undefined, anItem(), { until: 900_000 })).rejects.toThrow("too large");
+  await expect(writeTransition(ports, undefined, anItem(), { until: 900_000 })).rejects.toThrow("too large");
   expect(written).toHaveLength(1);
   expect(clock.sleeps).toEqual([]);
 });
 
 test("a permission that is missing is waited for half a minute, however much time there is", async () => {
   const { ports, clock } = tableThat(100, new StoreRefusedError("access", "denied"));
-  await expect(transition(ports, undefined, anItem(), { until: 900_000 })).rejects.toThrow("denied");
+  await expect(writeTransition(ports, undefined, anItem(), { until: 900_000 })).rejects.toThrow("denied");
   expect(clock.now() - 1000).toBe(30_500);
 });
