@@ -42,6 +42,7 @@ async function run(seed: number): Promise<ChaosOutcome> {
     rollouts: options.rollouts,
     minutes: options.minutes,
     kinds: options.faults,
+    guilty: options.guilty,
     repeats: REPEATS,
     batchTasks,
     throttle,

@@ -1,6 +1,7 @@
 /** The options of `npm run chaos`. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
+import { type GuiltyCounts, guiltyCounts } from "./guilty.ts";
 import { type FaultKind, faultKinds, kindsNamed } from "./kinds.ts";
 
 export interface MainOptions {
@@ -8,6 +9,8 @@ export interface MainOptions {
   readonly minutes: number;
   readonly rollouts: number;
   readonly faults: readonly FaultKind[];
+  /** How many rollouts' agents do which harm at every attempt. */
+  readonly guilty?: GuiltyCounts;
   readonly drain: number;
   /** The throttle's ratio; 0 for none. */
   readonly throttle: number;
@@ -29,6 +32,11 @@ export function readOptions(argv: readonly string[]): MainOptions {
       "groups (kill, engine, table, queue, agent) or kinds, or none",
       named,
       kindsNamed("all"),
+    )
+    .option(
+      "--guilty <harm=n,…>",
+      "so many random rollouts whose agent does this at every attempt, such as exit=40,spin=2",
+      harms,
     )
     .option("--drain <s>", "how long the system may take to settle everything after the faults", positive, 90)
     .option(
@@ -69,6 +77,14 @@ function ratio(text: string): number {
 function whole(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("expected a whole number above 0.");
+}
+
+function harms(text: string): GuiltyCounts {
+  try {
+    return guiltyCounts(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
 }
 
 function named(text: string): FaultKind[] {

@@ -4,6 +4,7 @@ import type { Task } from "../../functions/core/protocol.ts";
 import { type Envelope, encodeMessage } from "../../functions/core/rollout/envelope.ts";
 import { generateProblems } from "../problems/problems.ts";
 import { createRandom, integer, pick } from "../random.ts";
+import { chooseGuilty, type GuiltyCounts } from "./guilty.ts";
 import type { FaultKind, Tally } from "./kinds.ts";
 import { type Ailment, ailments, type ChaosTask } from "./task-facts.ts";
 
@@ -18,6 +19,8 @@ export interface Pushes {
   /** Bodies that are no rollouts. */
   readonly invalid: readonly string[];
   readonly messages: readonly Push[];
+  /** What the agents of some rollouts suffer from at every attempt, by key. */
+  readonly guilty: ReadonlyMap<string, Ailment>;
 }
 export interface PushOptions {
   readonly seed: number;
@@ -25,6 +28,8 @@ export interface PushOptions {
   readonly rollouts: number;
   readonly repeats: number;
   readonly kinds: readonly FaultKind[];
+  /** How many of the rollouts do what at every attempt, beside those that the kinds bring. */
+  readonly guilty?: GuiltyCounts | undefined;
 }
 
 const rates: Readonly<Record<Ailment, number>> = {
@@ -43,21 +48,29 @@ const rates: Readonly<Record<Ailment, number>> = {
 const ALWAYS = 0.02;
 /** Each attempt at a task that always suffers from one of these costs the rollout. */
 const DEADLY: ReadonlySet<Ailment> = new Set(["throw", "garbage", "exit", "spin", "bloat"]);
+/** So rare by themselves that a small run would have none: one of each is planted in a run of so many rollouts. */
+const PLANTED: readonly Ailment[] = ["exit", "spin", "bloat", "reject"];
+const PLANTED_FROM = 20;
 const TWICE = 0.04;
 const LATE = 0.08;
 const INVALID = 0.01;
 /** Messages. */
 const SHUFFLE_SPAN = 16;
 
-export function makePushes({ seed, run, rollouts, repeats, kinds }: PushOptions, tally: Tally): Pushes {
+export function makePushes(options: PushOptions, tally: Tally): Pushes {
+  const { seed, run, rollouts, repeats, kinds } = options;
   const wanted = new Set(kinds);
   const random = createRandom("pushes", seed);
   const tasks = generateProblems({ seed, count: Math.ceil(rollouts / repeats) });
   const suffered = ailments.filter((ailment) => wanted.has(`agent-${ailment}`));
-  const envelopes = tasks
+  const harms = plantedAmong(options, suffered);
+  const plain = tasks
     .flatMap((task) => Array.from({ length: repeats }, (_, repeat) => ({ task, repeat, run })))
-    .slice(0, rollouts)
-    .map((envelope) => withChaos(envelope, seed, suffered, random));
+    .slice(0, rollouts);
+  const guilty = new Map(
+    plain.flatMap((one, at) => withHarm(keyOf({ ...one, episode_type: "train" }), harms.get(at))),
+  );
+  const envelopes = plain.map((envelope) => withChaos(envelope, { seed, suffered, guilty }, random));
   const keys = envelopes.map(keyOf);
   const bodies = envelopes.map(encodeMessage);
   const invalid = wanted.has("queue-invalid")
@@ -74,13 +87,27 @@ export function makePushes({ seed, run, rollouts, repeats, kinds }: PushOptions,
   const ordered = wanted.has("queue-shuffled") ? shuffled(all, random) : all;
   const messages = ordered.map((body) => ({ body, delaySeconds: lateness(wanted, random) }));
   tally.add("queue-late", messages.filter(({ delaySeconds }) => delaySeconds > 0).length);
-  return { tasks, keys, invalid, messages };
+  return { tasks, keys, invalid, messages, guilty };
+}
+
+/** The draw is its own, so that the others keep theirs. */
+function plantedAmong({ seed, rollouts, guilty }: PushOptions, suffered: readonly Ailment[]) {
+  const planted = rollouts < PLANTED_FROM ? [] : PLANTED.filter((ailment) => suffered.includes(ailment));
+  const counts = guilty ?? Object.fromEntries(planted.map((ailment) => [ailment, 1]));
+  return chooseGuilty(counts, rollouts, createRandom("guilty", seed));
+}
+
+function withHarm(key: string, ailment: Ailment | undefined): [string, Ailment][] {
+  return ailment === undefined ? [] : [[key, ailment]];
 }
 
 function withChaos(
   envelope: Omit<Envelope, "episode_type">,
-  seed: number,
-  suffered: readonly Ailment[],
+  {
+    seed,
+    suffered,
+    guilty,
+  }: { seed: number; suffered: readonly Ailment[]; guilty: ReadonlyMap<string, Ailment> },
   random: () => number,
 ): Envelope {
   const [dies, which] = [random() < ALWAYS, random()];
@@ -89,7 +116,8 @@ function withChaos(
     rollout: keyOf(envelope),
     seed,
     rates: suffered.map((ailment) => [ailment, rates[ailment]]),
-    always: dies && deadly.length > 0 ? pick(() => which, deadly) : undefined,
+    always:
+      guilty.get(keyOf(envelope)) ?? (dies && deadly.length > 0 ? pick(() => which, deadly) : undefined),
   };
   return { ...envelope, task: { ...envelope.task, metadata: { ...envelope.task.metadata, ...facts } } };
 }

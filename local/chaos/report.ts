@@ -1,6 +1,7 @@
 /** What a chaos run came to, for people. */
 import Table from "cli-table3";
 import type { Check } from "./check/evidence.ts";
+import { harmFigures } from "./check/harm.ts";
 import { historyOf } from "./history.ts";
 import { faultKinds } from "./kinds.ts";
 import type { ChaosOutcome } from "./run.ts";
@@ -11,6 +12,7 @@ export function renderOutcome(outcome: ChaosOutcome): string {
   return [
     faultTable(outcome),
     checkTable(outcome.checks),
+    ...harmLines(outcome),
     ...closingLines(outcome),
     ...violations(outcome),
   ].join("\n");
@@ -51,6 +53,16 @@ function closingLines({ recovery, seconds, evidence, log }: ChaosOutcome): strin
       `circuit opened ${evidence.tripped?.length ?? 0} times`,
     `${seconds.total.toFixed(0)} s, of which ${seconds.drain.toFixed(0)} s of peace`,
   ];
+}
+
+function harmLines({ evidence }: ChaosOutcome): string[] {
+  const figures = harmFigures(evidence);
+  if (figures.length === 0) return [];
+  const table = new Table({ head: ["at every attempt", "rollouts", "dead", "median", "last"], style: plain });
+  const time = (seconds: number | null) => (seconds === null ? "–" : `${seconds.toFixed(0)} s`);
+  for (const { ailment, rollouts, dead, median, max } of figures)
+    table.push([faultKinds[`agent-${ailment}`], rollouts, dead, time(median), time(max)]);
+  return [table.toString()];
 }
 
 function violations(outcome: ChaosOutcome): string[] {

@@ -14,6 +14,7 @@ import { settledWithin } from "./drain.ts";
 import { type LogLine, readItems, readLetters, readLog, trippedWindows } from "./evidence.ts";
 import { FaultInjector } from "./fault-injector.ts";
 import { type Interceptors, type SystemUnderFaults, scale, startTormented } from "./fleet.ts";
+import type { GuiltyCounts } from "./guilty.ts";
 import { Killer } from "./killer.ts";
 import { type FaultKind, Tally } from "./kinds.ts";
 import { Patience } from "./patience.ts";
@@ -29,6 +30,8 @@ export interface ChaosOptions {
   /** Faults are injected for at most so long. */
   readonly minutes: number;
   readonly kinds: readonly FaultKind[];
+  /** How many of the rollouts do which harm at every attempt; default: one of each that `kinds` names. */
+  readonly guilty?: GuiltyCounts | undefined;
   readonly repeats: number;
   /** Tasks in a batch of the engine. */
   readonly batchTasks: number;
@@ -137,6 +140,8 @@ async function collect(parts: Parts, options: ChaosOptions): Promise<Evidence> {
     items: await readItems(system, fleet, pushes.keys),
     letters: await readLetters(system, deadLetterQueueUrl),
     kills: killer.kills,
+    guilty: pushes.guilty,
+    guiltyAlone: options.guilty !== undefined && options.kinds.length === 0,
     throttle: options.throttle,
     settleWithinMs: scale.settleWithinMs,
   };

@@ -5,6 +5,7 @@
 import type { RolloutItem } from "../../../functions/core/rollout/item.ts";
 import type { EntryOf, LedgerEntry } from "../../engine/ledger.ts";
 import type { Kill } from "../killer.ts";
+import type { Ailment } from "../task-facts.ts";
 
 export interface Letter {
   readonly body: string;
@@ -36,6 +37,10 @@ export interface Evidence {
   readonly kills?: readonly Kill[];
   /** Attempts whose agent said that it misbehaves. */
   readonly misbehaved?: ReadonlySet<string>;
+  /** What some rollouts' agents do at every attempt. */
+  readonly guilty?: ReadonlyMap<string, Ailment>;
+  /** Nothing else disturbs the run. */
+  readonly guiltyAlone?: boolean;
   /** When the circuit was open. */
   readonly tripped?: readonly Window[];
   /** Of a fleet whose client uuids begin with `<fleet>/`. */

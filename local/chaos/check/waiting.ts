@@ -3,13 +3,14 @@ import { type Reason, usesUpAnAttempt } from "../../../functions/core/reasons.ts
 import { HISTORY_LENGTH, type PastAttempt, type RolloutItem } from "../../../functions/core/rollout/item.ts";
 import { PROXY_WORDS } from "../proxy-answers.ts";
 import type { Check, Evidence, Violation } from "./evidence.ts";
+import { harmViolations } from "./harm.ts";
 
 /** A process learns of the circuit's state a while after it changed. */
 const LEARNS_WITHIN_MS = 10_000;
 
 export function checkWaiting(evidence: Evidence): Check {
   const counts = { attempts: 0, "without penalty": 0, "while the circuit was open": 0, "dead letters": 0 };
-  const violations: Violation[] = [];
+  const violations: Violation[] = harmViolations(evidence);
   for (const [rollout, item] of evidence.items ?? []) {
     const failed = item.history.filter(({ reason }) => reason !== "ended");
     const blamed = failed.filter(({ reason }) => usesUpAnAttempt(reason));
@@ -17,10 +18,7 @@ export function checkWaiting(evidence: Evidence): Check {
     counts.attempts += item.history.length;
     counts["without penalty"] += failed.length - blamed.length;
     counts["while the circuit was open"] += blamed.length - item.attempts;
-    const what =
-      miscounted(item, blamed.length, excused) ??
-      chargedForAnother(blamed, evidence) ??
-      blamedForProxy(failed);
+    const what = miscounted(item, blamed.length, excused) ?? blamedForProxy(failed);
     if (what) violations.push({ rollout, what });
   }
   for (const { attributes } of evidence.letters ?? []) {
@@ -38,15 +36,6 @@ function miscounted(item: RolloutItem, blamed: number, excused: number): string 
   if (item.attempts <= blamed && item.attempts >= blamed - excused) return undefined;
   const reasons = item.history.map(({ reason }) => reason).join(", ");
   return `expected ${blamed} attempts used up (${excused} perhaps excused), found ${item.attempts}: ${reasons}`;
-}
-
-/** What an agent does to its thread or process is charged to it alone. */
-const HARM =
-  /(called process\.|blocked the event loop|used more than|aborted its process|ended its (process|thread))/;
-
-function chargedForAnother(blamed: readonly PastAttempt[], { misbehaved }: Evidence): string | undefined {
-  const wrong = blamed.find(({ id, detail = "" }) => HARM.test(detail) && misbehaved?.has(id) === false);
-  return wrong && `expected no charge for a healthy agent, found ${wrong.reason}: ${wrong.detail}`;
 }
 
 /** A proxy's answer uses up no attempt, and no stored result is dropped over it, which is what `engine-refused` means. */
