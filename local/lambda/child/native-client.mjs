@@ -3,6 +3,9 @@
  * The native ones block until the host has the answer; these let `next` wait for it instead.
  */
 import { Agent, request } from "node:http";
+import { offsetMs } from "./clock.mjs";
+
+const DEADLINE = "lambda-runtime-deadline-ms";
 
 const [hostname, port] = process.env.AWS_LAMBDA_RUNTIME_API.split(":");
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -35,7 +38,10 @@ function report(path, body) {
 /** Waits until the last result has been taken, then for the next event. */
 export async function next() {
   await reported;
-  return call("GET", "next");
+  const { bodyJson, headers } = await call("GET", "next");
+  // Lambda tells the time by the machine's clock, as the process does.
+  const deadline = Number(headers[DEADLINE]) + offsetMs;
+  return { bodyJson, headers: { ...headers, [DEADLINE]: String(deadline) } };
 }
 
 /** Reports what the handler returned, as JSON. */

@@ -4,6 +4,7 @@
  */
 import { registerHooks } from "node:module";
 import { Socket } from "node:net";
+import { offsetMs } from "./clock.mjs";
 
 // The runtime client's native part needs a C++ toolchain to install: three calls in JavaScript take its place.
 const nativeClient = new URL("./native-client.mjs", import.meta.url).href;
@@ -20,3 +21,5 @@ new Socket({ fd: 3 })
   .on("close", () => process.exit(1))
   .resume()
   .unref();
+
+if (offsetMs !== 0) console.log(JSON.stringify({ message: "clock is off", ms: offsetMs }));

@@ -224,6 +224,47 @@ describe("4: waiting is not failing", () => {
     expect(violated(evidenceOf({ item, tripped }))).toEqual([]);
   });
 
+  describe("harm that an agent does to its thread or process", () => {
+    const detail = "the agent blocked the event loop for 4 s, in spin (agent.mjs:3:1)";
+    const history = [past("agent-error", { detail }), past("ended", { id: "i1.2", reward: 0.5 })];
+    const item = itemOf({ history, attempts: 1 });
+    const charge = "expected no charge for a healthy agent, found";
+
+    it("is charged to who did it alone", () => {
+      expect(violated(evidenceOf({ item, misbehaved: new Set(["i1.1"]) }))).toEqual([]);
+      expect(violated(evidenceOf({ item, misbehaved: new Set(["i9.1"]) }))).toEqual([
+        [4, `${charge} agent-error: ${detail}`],
+      ]);
+    });
+
+    it("costs the others nothing at all where nothing else disturbs the run", () => {
+      const lost = itemOf({ history: [past("episode-lost"), past("ended", { reward: 0.5 })], attempts: 1 });
+      const guilty = new Map([["run/r/train/0/other", "spin" as const]]);
+      expect(violated(evidenceOf({ item: lost, guilty }))).toEqual([]);
+      expect(violated(evidenceOf({ item: lost, guilty, guiltyAlone: true }))).toEqual([
+        [4, `${charge} episode-lost: undefined`],
+      ]);
+      const excused = itemOf({ history: [past("disturbed"), past("ended", { reward: 0.5 })] });
+      expect(violated(evidenceOf({ item: excused, guilty, guiltyAlone: true }))).toEqual([]);
+    });
+
+    it("ends in a dead letter that says what it did", () => {
+      const guilty = new Map([[KEY, "exit" as const]]);
+      const said = (error: string) => {
+        const letter = { body: "{}", attributes: { rollout: KEY, reason: "agent-error", error } };
+        const facts = { ledger: [], item: itemOf({ ...dead, history: threeErrors }), letters: [letter] };
+        return violated(evidenceOf({ ...facts, guilty, guiltyAlone: true }));
+      };
+      expect(said("called process.exit(1) at agent (agent.mjs:3:1)")).toEqual([]);
+      expect(said("the agent failed")).toEqual([
+        [4, 'expected a dead letter that says what exit did, found "the agent failed"'],
+      ]);
+      expect(violated(evidenceOf({ guilty }))).toEqual([
+        [4, "expected a dead letter for exit at every attempt, found ended"],
+      ]);
+    });
+  });
+
   it("sees a dead letter for what no rollout is to blame for", () => {
     const letters = [letterFor("engine-unreachable")];
     expect(violated(evidenceOf({ letters }))).toEqual([

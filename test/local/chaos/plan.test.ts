@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { Armed } from "../../../local/chaos/armed.ts";
+import { guiltyCounts } from "../../../local/chaos/guilty.ts";
 import { allKinds, faultKinds, killPoints, kindsNamed, Tally } from "../../../local/chaos/kinds.ts";
 import { busyMs, makePlan } from "../../../local/chaos/plan.ts";
 import { proxyAnswers } from "../../../local/chaos/proxy-answers.ts";
@@ -53,6 +54,29 @@ describe("pushes", () => {
     expect([keys.length, new Set(keys).size]).toEqual([30, 30]);
     expect(messages).toHaveLength(30 + tally.of("queue-pushed-twice") + invalid.length);
     expect(messages.filter(({ delaySeconds }) => delaySeconds > 0)).toHaveLength(tally.of("queue-late"));
+  });
+
+  it("have one agent of each kind that is too rare to be drawn, at every attempt", () => {
+    const { guilty, messages } = makePushes(pushing, new Tally());
+    expect([...guilty.values()].toSorted()).toEqual(["bloat", "exit", "reject", "spin"]);
+    const told = messages.flatMap(({ body }) => {
+      const { rollout, always } = JSON.parse(body.startsWith('{"task":{') ? body : "{}").task?.metadata ?? {};
+      return guilty.has(rollout) ? [guilty.get(rollout) === always] : [];
+    });
+    expect(new Set(told)).toEqual(new Set([true]));
+    expect(makePushes({ ...pushing, kinds: kindsNamed("engine") }, new Tally()).guilty.size).toBe(0);
+  });
+
+  it("have as many guilty ones as asked for, others with another seed", () => {
+    const asked = { ...pushing, kinds: [], guilty: guiltyCounts("exit=5,spin=2") };
+    const { guilty } = makePushes(asked, new Tally());
+    expect(Object.groupBy(guilty.values(), (ailment) => ailment)).toMatchObject({
+      exit: { length: 5 },
+      spin: { length: 2 },
+    });
+    expect([...makePushes({ ...asked, seed: 8 }, new Tally()).guilty.keys()]).not.toEqual([...guilty.keys()]);
+    expect(() => guiltyCounts("exit=0")).toThrow(/expected parts like exit=40/);
+    expect(() => makePushes({ ...asked, guilty: { exit: 31 } }, new Tally())).toThrow(/at most 30/);
   });
 
   it("are plain and in order without faults", () => {

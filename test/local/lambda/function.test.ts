@@ -9,7 +9,9 @@ import type { InvocationResult } from "../../../local/lambda/invocation.ts";
 import { listen } from "../helpers/listener.ts";
 
 const handlers = `
-  import { spawn } from "node:child_process";
+  import { fork, spawn } from "node:child_process";
+  import { writeFileSync } from "node:fs";
+  import { Worker } from "node:worker_threads";
   import { connect } from "node:net";
   let count = 0;
   export const echo = async (event) => ({ event, count: ++count, pid: process.pid });
@@ -27,6 +29,18 @@ const handlers = `
     left: context.getRemainingTimeInMillis(), name: context.functionName, arn: context.invokedFunctionArn,
     id: context.awsRequestId, memory: context.memoryLimitInMB,
   });
+  export const clocks = async (_, context) => {
+    const tell = "process.send?.(Date.now()) ?? parentPort.postMessage(Date.now())";
+    const script = "import { parentPort } from 'node:worker_threads';" + tell;
+    writeFileSync("tell.mjs", script);
+    const first = (child) => new Promise((resolve) => child.once("message", resolve));
+    return {
+      now: Date.now(), date: new Date().getTime(), given: new Date(5).getTime(), left: context.getRemainingTimeInMillis(),
+      thread: await first(new Worker("./tell.mjs", { env: {}, execArgv: [] })),
+      child: await first(fork("./tell.mjs", [], { env: {}, execArgv: [] })),
+      isDate: new Date() instanceof Date,
+    };
+  };
   export const logs = async (text) => { process.stdout.write(text); process.stderr.write("to stderr\\n"); };
   export const consoleLog = async () => { console.log("hello", { a: 1 }); };
   export const opens = async (port) => {
@@ -167,6 +181,17 @@ describe("a handler that cannot be loaded", () => {
 });
 
 describe("what a handler sees", () => {
+  it("may have a clock that is off, the same in its threads and children, without a change to its time that is left", async () => {
+    const environment = { SORTIE_LOCAL_CLOCK_MS: "-300000" };
+    const result = payloadOf(await lambda("clocks", { environment, timeoutMs: 9_000 }).invoke({}));
+    const { given, left, isDate, ...times } = result as Record<string, number>;
+    const behind = Object.values(times).map((time) => Math.round((Date.now() - time) / 60_000));
+    expect(behind).toEqual([5, 5, 5, 5]);
+    expect({ given, isDate }).toEqual({ given: 5, isDate: true });
+    expect(left).toBeLessThanOrEqual(9_000);
+    expect(left).toBeGreaterThan(0);
+  });
+
   it("knows itself and the time that is left", async () => {
     const result = await lambda("context", { timeoutMs: 9_000 }).invoke({});
     const { left, ...rest } = payloadOf(result) as { left: number };
