@@ -42,13 +42,18 @@ const agent: Agent = async (task, episode) => {
       break;
     case "slow":
       await ask(task, episode);
-      await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
+      await pause(SLOW_MS);
       break;
     case "none":
+      if (facts.seconds !== undefined) await pause(facts.seconds * 1000);
   }
   return outputOf(facts, await ask(task, episode), ailment);
 };
 export default agent;
+
+async function pause(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+}
 
 function spinForever(): never {
   for (;;) JSON.stringify({ spin: true });

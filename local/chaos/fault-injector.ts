@@ -6,10 +6,12 @@ import type { FaultKind, KillPoint, Side, Tally } from "./kinds.ts";
 import type { Plan, RequestFault } from "./plan.ts";
 import type { Before, Interceptor, ProxyRequest } from "./proxy.ts";
 import { proxyAnswers } from "./proxy-answers.ts";
-import { operation, receiptOf, type Seen, StepReader } from "./steps.ts";
+import { heartbeatOf, operation, receiptOf, type Seen, StepReader } from "./steps.ts";
 
 /** Longer than most of the clients' limits, shorter than a function's time. */
 const HANG_MS = 12_000;
+/** Longer than the SDK repeats a request by itself. */
+const HEARTBEAT_REFUSED_MS = 2000;
 const awsErrors = {
   throttle:
     '{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"over capacity"}',
@@ -29,8 +31,10 @@ export class FaultInjector {
   readonly engine: Interceptor;
   readonly table: Interceptor;
   readonly queue: Interceptor;
-  /** Until then the table refuses everything, unix ms. */
-  throttledUntil = 0;
+  /** Until then (unix ms) the table refuses everything. */
+  #throttled: { readonly kind: FaultKind; readonly until: number } | undefined;
+  /** By the key of an invocation's item: until when its heartbeats are refused. */
+  readonly #heartbeats = new Map<string, number>();
   readonly #parts: SaboteurParts;
   readonly #steps = new StepReader();
   readonly #kills: Armed<KillPoint>;
@@ -56,7 +60,12 @@ export class FaultInjector {
   /** From now on everything passes. */
   stop(): void {
     this.#stopped = true;
-    this.throttledUntil = 0;
+    this.#throttled = undefined;
+  }
+
+  /** From now on the table refuses everything for so long. */
+  throttle(kind: "table-throttle" | "table-away", ms: number): void {
+    this.#throttled = { kind, until: Math.max(Date.now() + ms, this.#throttled?.until ?? 0) };
   }
 
   #interceptor(
@@ -71,7 +80,8 @@ export class FaultInjector {
         if (this.#stopped) return "pass";
         if (seen && this.#killAt("before", seen)) return "close";
         if (server === "engine") this.#killSweepAt("before", request);
-        if (server === "table" && Date.now() < this.throttledUntil) return this.#throttle();
+        const refused = this.#refusedByTable(server, request);
+        if (refused) return refused;
         const fault = faults.happens(callOf(request) ?? "");
         if (!fault) return "pass";
         this.#parts.tally.add(fault.kind);
@@ -90,9 +100,24 @@ export class FaultInjector {
     };
   }
 
-  #throttle(): Before {
-    this.#parts.tally.add("table-throttle");
+  #refusedByTable(server: string, request: ProxyRequest): Before | undefined {
+    if (server !== "table") return undefined;
+    const now = Date.now();
+    const kind =
+      this.#throttled && now < this.#throttled.until
+        ? this.#throttled.kind
+        : this.#firstHeartbeat(request, now);
+    if (kind === undefined) return undefined;
+    this.#parts.tally.add(kind);
     return { answer: awsAnswer(400, awsErrors.throttle) };
+  }
+
+  #firstHeartbeat(request: ProxyRequest, now: number): FaultKind | undefined {
+    const invocation = this.#parts.plan.firstHeartbeats ? heartbeatOf(request) : undefined;
+    if (invocation === undefined) return undefined;
+    const until = this.#heartbeats.get(invocation) ?? now + HEARTBEAT_REFUSED_MS;
+    this.#heartbeats.set(invocation, until);
+    return now < until ? "table-first-heartbeat" : undefined;
   }
 
   #killAt(side: Side, { step, invocation }: Seen): boolean {

@@ -9,22 +9,45 @@ import type { Throttle } from "./check/evidence.ts";
 import type { Interceptor } from "./proxy.ts";
 import { FaultProxy } from "./proxy.ts";
 
-/** Minutes of a deployment are seconds here; what the core has as constants stays real. */
-export const scale = {
-  heartbeatSeconds: 4,
-  tickSeconds: 2,
-  timeoutSeconds: 30,
-  visibilityMarginSeconds: 1,
-  discardSeconds: 8,
-  agentBlockSeconds: 4,
-  /** A crash is noticed after the silence of a heartbeat and a tick, and needs two more sweeps where the engine lags. */
-  /** The design's two minutes: what dominates, such as the pool's lag and calls that hang, does not scale. */
-  settleWithinMs: 120_000,
-} as const;
+/** Seconds, unless the name says otherwise. */
+export interface Pace {
+  readonly heartbeatSeconds: number;
+  readonly tickSeconds: number;
+  readonly sweepIntervalSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly discardSeconds: number;
+  readonly agentBlockSeconds: number;
+}
+export const paces = {
+  /** Minutes of a deployment are seconds here; what the core has as constants stays real. */
+  fast: {
+    heartbeatSeconds: 4,
+    tickSeconds: 2,
+    sweepIntervalSeconds: 0,
+    timeoutSeconds: 30,
+    discardSeconds: 8,
+    agentBlockSeconds: 4,
+  },
+  /** As deployed, but for a function's time. */
+  real: {
+    heartbeatSeconds: 20,
+    tickSeconds: 60,
+    sweepIntervalSeconds: 20,
+    timeoutSeconds: 300,
+    discardSeconds: 240,
+    agentBlockSeconds: 20,
+  },
+} as const satisfies Record<string, Pace>;
+
+/** The design's two minutes: what dominates, such as the pool's lag and calls that hang, does not scale. */
+export const SETTLE_WITHIN_MS = 120_000;
+/** Each clock is off by at most so much, where clocks are off. */
+export const CLOCKS_OFF_MS = 300_000;
 
 export interface FleetOptions {
   readonly maxEpisodes: number;
   readonly episodesPerInvocation: number;
+  readonly pace: Pace;
   readonly throttle?: (Throttle & { readonly repeats: number }) | undefined;
 }
 
@@ -35,9 +58,9 @@ export async function assemble(outDir: string, options: FleetOptions): Promise<v
     agent: join(import.meta.dirname, "agent.ts"),
     maxEpisodes: options.maxEpisodes,
     episodesPerInvocation: options.episodesPerInvocation,
-    timeoutSeconds: scale.timeoutSeconds,
-    visibilityMarginSeconds: scale.visibilityMarginSeconds,
-    discardEpisodeTimeoutSeconds: scale.discardSeconds,
+    timeoutSeconds: options.pace.timeoutSeconds,
+    visibilityMarginSeconds: 1,
+    discardEpisodeTimeoutSeconds: options.pace.discardSeconds,
     claimWaitSeconds: 16,
     minEpisodeSeconds: 3,
     settleMarginSeconds: 5,
@@ -63,7 +86,7 @@ export interface SystemUnderFaults {
 }
 
 export async function startTormented(
-  options: { assemblyDir: string; logFile: string; engineUrl: string },
+  options: { assemblyDir: string; logFile: string; engineUrl: string; pace: Pace; clocksOff: boolean },
   interceptors: Interceptors,
 ): Promise<SystemUnderFaults> {
   const { promise: endpoints, resolve } = Promise.withResolvers<System["endpoints"]>();
@@ -80,13 +103,14 @@ export async function startTormented(
   await Promise.all(proxies.map((proxy) => proxy.up()));
   const environment = {
     [rolloutVariables.engineUrl]: engineProxy.url,
-    [rolloutVariables.heartbeatSeconds]: String(scale.heartbeatSeconds),
-    [rolloutVariables.agentBlockSeconds]: String(scale.agentBlockSeconds),
-    [lifecycleVariables.sweepIntervalSeconds]: "0",
+    [rolloutVariables.heartbeatSeconds]: String(options.pace.heartbeatSeconds),
+    [rolloutVariables.agentBlockSeconds]: String(options.pace.agentBlockSeconds),
+    [lifecycleVariables.sweepIntervalSeconds]: String(options.pace.sweepIntervalSeconds),
+    ...(options.clocksOff && { SORTIE_LOCAL_CLOCK_SPREAD_MS: String(CLOCKS_OFF_MS) }),
     AWS_ENDPOINT_URL_DYNAMODB: tableProxy.url,
     AWS_ENDPOINT_URL_SQS: queueProxy.url,
   };
-  const { tickSeconds } = scale;
+  const { tickSeconds } = options.pace;
   const system = await startSystem({ ...options, tickSeconds, environment });
   resolve(system.endpoints);
   const close = async () => {

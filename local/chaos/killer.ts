@@ -34,9 +34,9 @@ export class Killer {
     );
   }
 
-  killRandom(random: Random): boolean {
+  killRandom(random: Random, kind: "kill-random" | "kill-waiting"): boolean {
     const candidates = busy(this.#rollouts);
-    return candidates.length > 0 && this.#kill(pick(random, candidates), "kill-random");
+    return candidates.length > 0 && this.#kill(pick(random, candidates), kind);
   }
 
   lifecycleRuns(): boolean {

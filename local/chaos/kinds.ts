@@ -27,6 +27,7 @@ export const faultKinds = {
     ]),
   ) as Record<`kill-${KillPoint}`, string>),
   "kill-random": "a busy function's process dies at a random moment",
+  "kill-waiting": "… while its rollouts wait for the engine, which syncs weights",
   "kill-lifecycle": "the lifecycle function's process dies in the middle of a tick",
   "kill-sweep": "… right before or after it settles somebody's episode",
   "engine-refusing": "the engine's port refuses connections for a while",
@@ -55,6 +56,8 @@ export const faultKinds = {
   "engine-proxy-empty": "… answers 200 with nothing",
   "engine-proxy-json": "… answers 200 with JSON of its own",
   "table-throttle": "the table refuses every request for a while, as over its capacity",
+  "table-away": "… for a minute, as the heartbeats count it",
+  "table-first-heartbeat": "the table refuses the first heartbeat of every invocation",
   "table-500": "the table answers 500 without acting",
   "table-close-after": "the table acts and closes the connection without an answer",
   "queue-500": "the queue answers 500 without acting",
@@ -64,6 +67,7 @@ export const faultKinds = {
   "queue-shuffled": "messages arrive in another order",
   "queue-invalid": "a message that is no rollout",
   "queue-delivered-twice": "a message is delivered again while its rollout is running",
+  "clock-off": "the clock of each process is off, by up to five minutes either way",
   "agent-hang": "an agent never returns",
   "agent-ignore": "an agent goes on calling the model, whatever its signal says",
   "agent-throw": "an agent throws",
@@ -89,7 +93,7 @@ export function kindsNamed(list: string): FaultKind[] {
   if (unknown.length > 0)
     throw new RangeError(
       `unknown kind of fault: ${unknown.join(", ")}. Expected all, none, one of the groups kill, engine, table, queue, ` +
-        `agent, or names: ${allKinds.join(", ")}.`,
+        `clock, agent, or names: ${allKinds.join(", ")}.`,
     );
   return [...new Set(named.flatMap(kindsOf))];
 }

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { assemble } from "./fleet.ts";
+import { assemble, paces } from "./fleet.ts";
 import { readOptions } from "./options.ts";
 import { isSound, renderOutcome, renderSeeds } from "./report.ts";
 import { type ChaosOutcome, runChaos } from "./run.ts";
@@ -24,7 +24,9 @@ const assemblyDir = join(directory, "assembly");
 const outcomes: ChaosOutcome[] = [];
 try {
   const many = options.rollouts > 100;
-  await assemble(assemblyDir, { maxEpisodes: many ? 48 : 30, episodesPerInvocation: many ? 6 : 5, throttle });
+  const pace = paces[options.realTime ? "real" : "fast"];
+  const sizes = { maxEpisodes: many ? 48 : 30, episodesPerInvocation: many ? 6 : 5 };
+  await assemble(assemblyDir, { ...sizes, pace, throttle });
   for (const seed of options.seed) {
     if (stop.signal.aborted) break;
     outcomes.push(await run(seed));
@@ -43,6 +45,8 @@ async function run(seed: number): Promise<ChaosOutcome> {
     minutes: options.minutes,
     kinds: options.faults,
     guilty: options.guilty,
+    agentSeconds: options.agentSeconds,
+    realTime: options.realTime,
     repeats: REPEATS,
     batchTasks,
     throttle,

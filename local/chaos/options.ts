@@ -11,6 +11,8 @@ export interface MainOptions {
   readonly faults: readonly FaultKind[];
   /** How many rollouts' agents do which harm at every attempt. */
   readonly guilty?: GuiltyCounts;
+  readonly agentSeconds?: number;
+  readonly realTime: boolean;
   readonly drain: number;
   /** The throttle's ratio; 0 for none. */
   readonly throttle: number;
@@ -29,7 +31,7 @@ export function readOptions(argv: readonly string[]): MainOptions {
     .option("--rollouts <n>", "how many rollouts", whole, 60)
     .option(
       "--faults <kinds>",
-      "groups (kill, engine, table, queue, agent) or kinds, or none",
+      "groups (kill, engine, table, queue, clock, agent) or kinds, or none",
       named,
       kindsNamed("all"),
     )
@@ -37,6 +39,12 @@ export function readOptions(argv: readonly string[]): MainOptions {
       "--guilty <harm=n,…>",
       "so many random rollouts whose agent does this at every attempt, such as exit=40,spin=2",
       harms,
+    )
+    .option("--agent-seconds <s>", "how long each agent takes at least", positive)
+    .option(
+      "--real-time",
+      "heartbeats, sweeps and timeouts as deployed, rather than seconds for minutes",
+      false,
     )
     .option("--drain <s>", "how long the system may take to settle everything after the faults", positive, 90)
     .option(

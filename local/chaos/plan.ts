@@ -12,6 +12,8 @@ export interface PlanOptions {
   /** Faults are injected for at most so long. */
   readonly minutes: number;
   readonly kinds: readonly FaultKind[];
+  /** Whether a minute is one, or some seconds. */
+  readonly realTime?: boolean | undefined;
 }
 
 /** Strikes when something has happened so often. */
@@ -39,6 +41,8 @@ export interface Plan {
   /** Counted in stored episodes. */
   readonly redeliveries: readonly number[];
   readonly timed: readonly TimedFault[];
+  /** Refuses the first heartbeat of every invocation. */
+  readonly firstHeartbeats: boolean;
 }
 
 const engineCalls = [
@@ -72,6 +76,7 @@ const rareCalls: ReadonlySet<string> = new Set([
 /** Seconds that a timed fault lasts, from and to. */
 const lasts: Partial<Record<FaultKind, readonly [number, number]>> = {
   "kill-random": [0, 0],
+  "kill-waiting": [0.5, 1.5],
   "kill-lifecycle": [0, 1],
   "engine-refusing": [0.5, 4],
   "engine-restart-kept": [0.2, 2],
@@ -82,8 +87,11 @@ const lasts: Partial<Record<FaultKind, readonly [number, number]>> = {
   "engine-crash": [0.5, 3],
   "engine-stopped": [0.5, 3],
   "table-throttle": [0.5, 2.5],
+  // Three heartbeats: more silence than a living invocation has otherwise.
+  "table-away": [10, 13],
 };
-/** The engine needs time to roll again after these. */
+const lastsInRealTime: typeof lasts = { "table-away": [60, 120] };
+/** All needs time to recover after these. */
 const heavy: ReadonlySet<FaultKind> = new Set([
   "engine-refusing",
   "engine-restart-kept",
@@ -93,9 +101,11 @@ const heavy: ReadonlySet<FaultKind> = new Set([
   "engine-cut-ends",
   "engine-crash",
   "engine-stopped",
+  "kill-waiting",
+  "table-away",
 ]);
 
-export function makePlan({ seed, rollouts, minutes, kinds }: PlanOptions): Plan {
+export function makePlan({ seed, rollouts, minutes, kinds, realTime = false }: PlanOptions): Plan {
   const random = createRandom("chaos", seed);
   const wanted = new Set(kinds);
   const share = (per: number, least: number) => Math.max(least, Math.round(rollouts / per));
@@ -130,7 +140,8 @@ export function makePlan({ seed, rollouts, minutes, kinds }: PlanOptions): Plan 
     redeliveries: wanted.has("queue-delivered-twice")
       ? Array.from({ length: share(25, 2) }, () => integer(random, 1, rollouts))
       : [],
-    timed: timedFaults(seed, rollouts, minutes).filter(({ kind }) => wanted.has(kind)),
+    timed: timedFaults({ seed, rollouts, minutes, realTime }).filter(({ kind }) => wanted.has(kind)),
+    firstHeartbeats: wanted.has("table-first-heartbeat"),
   };
 }
 
@@ -179,9 +190,10 @@ export function busyMs(rollouts: number, minutes: number): number {
   return Math.min(minutes * 60_000, 15_000 + rollouts * 250);
 }
 
-function timedFaults(seed: number, rollouts: number, minutes: number): TimedFault[] {
+function timedFaults({ seed, rollouts, minutes, realTime }: Omit<PlanOptions, "kinds">): TimedFault[] {
   const window = busyMs(rollouts, minutes);
-  const faults = (Object.entries(lasts) as [FaultKind, readonly [number, number]][]).flatMap(
+  const spans = realTime ? { ...lasts, ...lastsInRealTime } : lasts;
+  const faults = (Object.entries(spans) as [FaultKind, readonly [number, number]][]).flatMap(
     ([kind, [from, to]]) => {
       const random = createRandom("chaos-timed", seed, kind);
       const every = heavy.has(kind) ? 60_000 : 20_000;

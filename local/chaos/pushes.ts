@@ -30,6 +30,8 @@ export interface PushOptions {
   readonly kinds: readonly FaultKind[];
   /** How many of the rollouts do what at every attempt, beside those that the kinds bring. */
   readonly guilty?: GuiltyCounts | undefined;
+  /** How long an agent takes at least. */
+  readonly agentSeconds?: number | undefined;
 }
 
 const rates: Readonly<Record<Ailment, number>> = {
@@ -70,7 +72,9 @@ export function makePushes(options: PushOptions, tally: Tally): Pushes {
   const guilty = new Map(
     plain.flatMap((one, at) => withHarm(keyOf({ ...one, episode_type: "train" }), harms.get(at))),
   );
-  const envelopes = plain.map((envelope) => withChaos(envelope, { seed, suffered, guilty }, random));
+  const envelopes = plain.map((envelope) =>
+    withChaos(envelope, { seed, suffered, guilty, seconds: options.agentSeconds }, random),
+  );
   const keys = envelopes.map(keyOf);
   const bodies = envelopes.map(encodeMessage);
   const invalid = wanted.has("queue-invalid")
@@ -107,7 +111,13 @@ function withChaos(
     seed,
     suffered,
     guilty,
-  }: { seed: number; suffered: readonly Ailment[]; guilty: ReadonlyMap<string, Ailment> },
+    seconds,
+  }: {
+    seed: number;
+    suffered: readonly Ailment[];
+    guilty: ReadonlyMap<string, Ailment>;
+    seconds: number | undefined;
+  },
   random: () => number,
 ): Envelope {
   const [dies, which] = [random() < ALWAYS, random()];
@@ -115,6 +125,7 @@ function withChaos(
   const facts: ChaosTask = {
     rollout: keyOf(envelope),
     seed,
+    seconds,
     rates: suffered.map((ailment) => [ailment, rates[ailment]]),
     always:
       guilty.get(keyOf(envelope)) ?? (dies && deadly.length > 0 ? pick(() => which, deadly) : undefined),

@@ -13,10 +13,17 @@ import type { RecoveryTimes } from "./check/recovery.ts";
 import { settledWithin } from "./drain.ts";
 import { type LogLine, readItems, readLetters, readLog, trippedWindows } from "./evidence.ts";
 import { FaultInjector } from "./fault-injector.ts";
-import { type Interceptors, type SystemUnderFaults, scale, startTormented } from "./fleet.ts";
+import {
+  CLOCKS_OFF_MS,
+  type Interceptors,
+  paces,
+  SETTLE_WITHIN_MS,
+  type SystemUnderFaults,
+  startTormented,
+} from "./fleet.ts";
 import type { GuiltyCounts } from "./guilty.ts";
 import { Killer } from "./killer.ts";
-import { type FaultKind, Tally } from "./kinds.ts";
+import { allKinds, type FaultKind, Tally } from "./kinds.ts";
 import { Patience } from "./patience.ts";
 import { busyMs, makePlan, type Plan } from "./plan.ts";
 import { makePushes, type Pushes } from "./pushes.ts";
@@ -32,6 +39,10 @@ export interface ChaosOptions {
   readonly kinds: readonly FaultKind[];
   /** How many of the rollouts do which harm at every attempt; default: one of each that `kinds` names. */
   readonly guilty?: GuiltyCounts | undefined;
+  /** How long an agent takes at least, s; default: as long as its calls. */
+  readonly agentSeconds?: number | undefined;
+  /** Heartbeats, sweeps and timeouts as deployed; default: minutes are seconds. `assemble` must know as well. */
+  readonly realTime?: boolean | undefined;
   readonly repeats: number;
   /** Tasks in a batch of the engine. */
   readonly batchTasks: number;
@@ -81,7 +92,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   const saboteur = new FaultInjector({ plan, tally, killer: () => killer, redeliver });
   try {
     tormented = await startTormented(
-      { assemblyDir: options.assemblyDir, logFile, engineUrl: engine.url },
+      {
+        assemblyDir: options.assemblyDir,
+        logFile,
+        engineUrl: engine.url,
+        pace: paces[options.realTime ? "real" : "fast"],
+        clocksOff: clocksAreOff(options),
+      },
       interceptorsOf(options, saboteur, patience),
     );
     killer = new Killer(tormented);
@@ -143,7 +160,9 @@ async function collect(parts: Parts, options: ChaosOptions): Promise<Evidence> {
     guilty: pushes.guilty,
     guiltyAlone: options.guilty !== undefined && options.kinds.length === 0,
     throttle: options.throttle,
-    settleWithinMs: scale.settleWithinMs,
+    settleWithinMs: SETTLE_WITHIN_MS,
+    clocksOffMs: clocksAreOff(options) ? CLOCKS_OFF_MS : 0,
+    costsNothing: options.kinds.length > 0 && options.kinds.every((kind) => costless.has(kind)),
   };
 }
 
@@ -160,6 +179,7 @@ async function conclude(
   const evidence = { ...collected, tripped: trippedWindows(log), misbehaved };
   for (const { facts } of log)
     if (facts["message"] === INJECTED) tally.add(`agent-${facts["ailment"]}` as FaultKind);
+    else if (facts["message"] === "clock is off") tally.add("clock-off");
   return {
     seed: options.seed,
     checks: checkAll(evidence),
@@ -193,6 +213,14 @@ async function startStandIn(
       modelSeconds: (random) => 0.2 + random() * 0.8,
     },
   });
+}
+
+/** What a healthy episode must survive. */
+const costless: ReadonlySet<FaultKind> = new Set(["table-away", "table-first-heartbeat", "clock-off"]);
+
+/** In every second run with all kinds, so that the others are met with clocks that are right as well. */
+function clocksAreOff({ kinds, seed }: ChaosOptions): boolean {
+  return kinds.includes("clock-off") && (kinds.length < allKinds.length || seed % 2 === 0);
 }
 
 /** A little longer than the plan: what has found nothing to strike by then is not injected. */

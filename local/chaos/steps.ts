@@ -87,6 +87,14 @@ function invocationOf(clientUuid: unknown): string | undefined {
   return typeof clientUuid === "string" ? parseClientUuid(clientUuid)?.invocation : undefined;
 }
 
+/** The key of the invocation's item, where the request says that the invocation still lives. */
+export function heartbeatOf(request: ProxyRequest): string | undefined {
+  if (operation(request) !== "PutItem" || field(request.json, "ConditionExpression") === undefined)
+    return undefined;
+  const key = text(field(request.json, "Item"), "pk");
+  return key?.startsWith("INVOCATION#") ? key : undefined;
+}
+
 function has(value: unknown, name: string): boolean {
   return field(value, name) !== undefined;
 }

@@ -22,6 +22,8 @@ export interface ChaosTask {
   readonly rates: readonly (readonly [Ailment, number])[];
   /** Every attempt suffers from this: such a rollout ends as a dead letter. */
   readonly always?: Ailment | undefined;
+  /** The agent takes so long at least, s. */
+  readonly seconds?: number | undefined;
 }
 
 /** The log line of an agent that misbehaves. */

@@ -47,9 +47,13 @@ async function strike(
   stop: AbortSignal,
 ): Promise<void> {
   const { killer, tally, saboteur } = parts;
-  if (kind === "table-throttle") {
-    saboteur.throttledUntil = Date.now() + seconds * 1000;
+  if (kind === "table-throttle" || kind === "table-away") {
+    saboteur.throttle(kind, seconds * 1000);
     return;
+  }
+  if (kind === "kill-waiting") {
+    if (parts.engine.inspect().status.startsWith("ENGINE.ROLLING")) parts.engine.forceWeightSync();
+    await slept(seconds * 1000, stop);
   }
   if (kind === "kill-lifecycle") await delay(seconds * 1000);
   const random = createRandom("victim", parts.seed, at);
@@ -59,7 +63,9 @@ async function strike(
     await slept(20, stop)
   ) {
     const killed =
-      kind === "kill-random" ? killer.killRandom(random) : killer.killLifecycle("kill-lifecycle");
+      kind === "kill-random" || kind === "kill-waiting"
+        ? killer.killRandom(random, kind)
+        : killer.killLifecycle("kill-lifecycle");
     if (!killed) continue;
     tally.add(kind);
     return;

@@ -84,7 +84,7 @@ export async function killFunctions(
   const random = createRandom("conformance-kills");
   while (killer.kills.length < count && !isDone() && !over.aborted) {
     await pause(everyMs);
-    killer.killRandom(random);
+    killer.killRandom(random, "kill-random");
   }
   return killer.kills.length;
 }

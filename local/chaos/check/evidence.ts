@@ -41,6 +41,10 @@ export interface Evidence {
   readonly guilty?: ReadonlyMap<string, Ailment>;
   /** Nothing else disturbs the run. */
   readonly guiltyAlone?: boolean;
+  /** Nothing disturbs the run but what must not cost a healthy episode its result. */
+  readonly costsNothing?: boolean;
+  /** By how much the functions' clocks may be off. */
+  readonly clocksOffMs?: number;
   /** When the circuit was open. */
   readonly tripped?: readonly Window[];
   /** Of a fleet whose client uuids begin with `<fleet>/`. */

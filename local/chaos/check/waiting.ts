@@ -18,7 +18,8 @@ export function checkWaiting(evidence: Evidence): Check {
     counts.attempts += item.history.length;
     counts["without penalty"] += failed.length - blamed.length;
     counts["while the circuit was open"] += blamed.length - item.attempts;
-    const what = miscounted(item, blamed.length, excused) ?? blamedForProxy(failed);
+    const what =
+      miscounted(item, blamed.length, excused) ?? costOfNothing(failed, evidence) ?? blamedForProxy(failed);
     if (what) violations.push({ rollout, what });
   }
   for (const { attributes } of evidence.letters ?? []) {
@@ -38,6 +39,16 @@ function miscounted(item: RolloutItem, blamed: number, excused: number): string 
   return `expected ${blamed} attempts used up (${excused} perhaps excused), found ${item.attempts}: ${reasons}`;
 }
 
+/** What the engine does by itself ends attempts in any run; a function or table in trouble must end none in this one. */
+const ofTheEngine: ReadonlySet<Reason> = new Set(["engine-left-rolling"]);
+
+function costOfNothing(failed: readonly PastAttempt[], { costsNothing }: Evidence): string | undefined {
+  const wrong = costsNothing ? failed.find(({ reason }) => !ofTheEngine.has(reason)) : undefined;
+  return (
+    wrong && `expected every healthy episode to end with its result, found ${wrong.reason}: ${wrong.detail}`
+  );
+}
+
 /** A proxy's answer uses up no attempt, and no stored result is dropped over it, which is what `engine-refused` means. */
 function blamedForProxy(failed: readonly PastAttempt[]): string | undefined {
   const blamed = failed.find(
@@ -47,6 +58,8 @@ function blamedForProxy(failed: readonly PastAttempt[]): string | undefined {
   return blamed && `a proxy's answer ended an attempt: ${blamed.reason}, ${blamed.detail}`;
 }
 
-function wasTripped({ at }: PastAttempt, { tripped = [] }: Evidence): boolean {
-  return tripped.some(({ from, to }) => at >= from && at <= to + LEARNS_WITHIN_MS);
+function wasTripped({ at }: PastAttempt, { tripped = [], clocksOffMs = 0 }: Evidence): boolean {
+  // Two clocks tell: this process's, and that of the one that opened or closed the circuit.
+  const off = 2 * clocksOffMs;
+  return tripped.some(({ from, to }) => at >= from - off && at <= to + LEARNS_WITHIN_MS + off);
 }

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { assemble } from "../../../local/chaos/fleet.ts";
+import { assemble, paces } from "../../../local/chaos/fleet.ts";
 import { kindsNamed } from "../../../local/chaos/kinds.ts";
 import type { Interceptor, ProxyRequest } from "../../../local/chaos/proxy.ts";
 import type { Push, Pushes } from "../../../local/chaos/pushes.ts";
@@ -17,7 +17,11 @@ import { operation } from "../../../local/chaos/steps.ts";
 let directory = "";
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "sortie-breaks-"));
-  await assemble(join(directory, "assembly"), { maxEpisodes: 10, episodesPerInvocation: 5 });
+  await assemble(join(directory, "assembly"), {
+    maxEpisodes: 10,
+    episodesPerInvocation: 5,
+    pace: paces.fast,
+  });
 }, 60_000);
 afterAll(() => rm(directory, { recursive: true, force: true }));
 

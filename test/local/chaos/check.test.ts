@@ -265,6 +265,17 @@ describe("4: waiting is not failing", () => {
     });
   });
 
+  it("sees an episode that lost its result over what must cost none", () => {
+    const history = [past("suspected", { detail: "silent" }), past("ended", { id: "i1.2", reward: 0.5 })];
+    const facts = { item: itemOf({ history }) };
+    expect(violated(evidenceOf(facts))).toEqual([]);
+    expect(violated(evidenceOf({ ...facts, costsNothing: true }))).toEqual([
+      [4, "expected every healthy episode to end with its result, found suspected: silent"],
+    ]);
+    const synced = [past("engine-left-rolling"), past("ended", { id: "i1.2", reward: 0.5 })];
+    expect(violated(evidenceOf({ item: itemOf({ history: synced }), costsNothing: true }))).toEqual([]);
+  });
+
   it("sees a dead letter for what no rollout is to blame for", () => {
     const letters = [letterFor("engine-unreachable")];
     expect(violated(evidenceOf({ letters }))).toEqual([

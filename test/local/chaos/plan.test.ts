@@ -34,6 +34,17 @@ describe("a plan", () => {
     expect(pairs.size).toBe(Object.keys(proxyAnswers).length * 7);
   });
 
+  it("takes the table away for three heartbeats, or for a minute or two where time is real", () => {
+    const away = (realTime: boolean) =>
+      makePlan({ ...options, realTime }).timed.filter(({ kind }) => kind === "table-away");
+    const spans = [away(false), away(true)].map(([fault]) => Math.floor((fault?.seconds ?? 0) / 4));
+    // In heartbeats' time, and in minutes.
+    expect(spans[0]).toBeOneOf([2, 3]);
+    expect(spans[1]).toBeGreaterThanOrEqual(15);
+    expect(makePlan({ ...options, kinds: ["table-first-heartbeat"] }).firstHeartbeats).toBe(true);
+    expect(makePlan({ ...options, kinds: ["table-away"] }).firstHeartbeats).toBe(false);
+  });
+
   it("strikes while the rollouts run, within its minutes", () => {
     const { timed } = makePlan({ ...options, minutes: 0.25 });
     expect(busyMs(60, 0.25)).toBe(15_000);
