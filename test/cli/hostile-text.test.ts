@@ -146,6 +146,7 @@ const lines: readonly [string, ...string[]][] = [
   ["engine status --engine {evil}"],
   ["engine start --config - --wait --timeout 1s"],
   ["engine stop --engine other"],
+  ["engine agree --engine {evil}"],
   ["engine restart --wait --timeout 1s"],
   ["doctor"],
   ["doctor --table {evil}"],

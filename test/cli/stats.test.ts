@@ -63,7 +63,7 @@ describe("sortie stats", () => {
     const { code, out, err } = await sortie(["stats", "--json", "--table", TABLE, ...endpoint]);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual(old);
-    expect(err).toMatch(/^sortie: this snapshot is .+ old, expected one each minute .+\n$/);
+    expect(err).toMatch(/^sortie: this snapshot is .+ old, expected one each minute: .+\n$/);
   });
 
   test("--json of a fresh snapshot warns of nothing", async () => {

@@ -49,8 +49,8 @@ describe("a message", () => {
 });
 
 const broken: [string, string, RegExp][] = [
-  ["is not JSON", "hello", /expected a task as JSON, found "hello"/],
-  ["is no object", "[1]", /expected a JSON object with a task, found "\[1\]"/],
+  ["is not JSON", "hello", /expected a task as JSON, found 5 characters that begin with a letter/],
+  ["is no object", "[1]", /expected a JSON object with a task, found an array of 1/],
   ["has no task_id", '{"main_query":"?"}', /task_id: .*expected string/],
   ["has fields of other types", '{"task_id":7,"metadata":[]}', /task_id: .+; metadata: /],
 ];

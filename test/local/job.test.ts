@@ -92,9 +92,9 @@ describe("npm start with bad input pushes nothing, and says what is wrong:", () 
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toBe(
       `${path}: 3 faulty line(s), so nothing was pushed:\n` +
-        '  line 3: expected a task as JSON, found "{bad" (SyntaxError)\n' +
+        "  line 3: expected a task as JSON, found 4 characters that begin with { (SyntaxError)\n" +
         "  line 4: not a rollout: task_id: expected a task_id that is not empty: the engine groups rewards by it\n" +
-        '  line 5: expected a JSON object with a task, found "[]"\n',
+        "  line 5: expected a JSON object with a task, found an array of 0\n",
     );
   });
 
