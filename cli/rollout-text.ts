@@ -1,12 +1,16 @@
 /** The history of one rollout, in words. */
 import { type Reason, reasons, usesUpAnAttempt } from "../functions/core/reasons.ts";
 import type { Attempt, PastAttempt, RolloutItem } from "../functions/core/rollout/item.ts";
+import type { LateResult } from "../functions/core/rollout/late-result.ts";
 import { figure, shortSpan, span } from "./format.ts";
 import type { Io } from "./io.ts";
 import { counted } from "./push/text.ts";
 import { printable } from "./terminal-text.ts";
 
-export function rolloutText(item: RolloutItem, { style, now }: Pick<Io, "style" | "now">): string {
+/** A rollout, and the results that came when their attempts were closed. */
+export type RolloutTold = RolloutItem & { readonly late?: readonly LateResult[] };
+
+export function rolloutText(item: RolloutTold, { style, now }: Pick<Io, "style" | "now">): string {
   const told = item.history.map((attempt, index) =>
     attemptText(attempt, item.tries - pending(item) - item.history.length + index + 1),
   );
@@ -18,6 +22,7 @@ export function rolloutText(item: RolloutItem, { style, now }: Pick<Io, "style" 
     ...forgotten(item),
     ...told,
     ...(item.attempt ? [openText(item.attempt, item.tries, now())] : []),
+    ...(item.late ?? []).map(lateText),
     ...afterwards(item),
   ];
   return `${parts.join("\n")}\n`;
@@ -67,6 +72,10 @@ function ending({ reason, reward }: PastAttempt): string {
 export function rewardText(reward: PastAttempt["reward"]): string {
   if (typeof reward === "number") return `reward ${figure(reward)}`;
   return reward ? `rewards ${reward.map(figure).join(", ")}` : "no reward";
+}
+
+function lateText({ episode, at, reward }: LateResult): string {
+  return `${time(at)}: the result of episode ${printable(episode)} came too late, ${rewardText(reward)}: it changed nothing.`;
 }
 
 function openText(attempt: Attempt, number: number, now: number): string {

@@ -1,12 +1,12 @@
 /** `sortie rollout`: the whole history of one rollout. */
 import type { Command } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
+import { readLateResults } from "../functions/adapters/table/late-results.ts";
 import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
-import type { RolloutItem } from "../functions/core/rollout/item.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { CommandFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";
-import { rolloutText } from "./rollout-text.ts";
+import { type RolloutTold, rolloutText } from "./rollout-text.ts";
 
 interface RolloutOptions extends CommonOptions {
   readonly fleet?: string;
@@ -49,8 +49,13 @@ async function showRollout(command: Command, given: string, options: RolloutOpti
   else io.out(found.map((one) => rolloutText(one, io)).join("\n"));
 }
 
-async function readIn(table: TableOptions, fleets: readonly string[], key: string): Promise<RolloutItem[]> {
+async function readIn(table: TableOptions, fleets: readonly string[], key: string): Promise<RolloutTold[]> {
   const store = createRolloutStore({ ...table, ttlDays: 1 });
-  const items = await Promise.all(fleets.map(async (fleet) => await store.read(fleet, key)));
+  const items = await Promise.all(
+    fleets.map(async (fleet) => {
+      const item = await store.read(fleet, key);
+      return item && { ...item, late: await readLateResults(table, fleet, key) };
+    }),
+  );
   return items.filter((item) => item !== undefined);
 }

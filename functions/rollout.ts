@@ -12,6 +12,7 @@ import { createBatchStore } from "./adapters/table/batches.ts";
 import { tableOptions } from "./adapters/table/client.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
+import { createLateResultStore } from "./adapters/table/late-results.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
 import { agentEnvironment } from "./agent-environment.ts";
@@ -52,6 +53,7 @@ const shared: Omit<Ports, "log" | "gate" | "engine"> = {
   clock,
   random: Math.random,
   rollouts: createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays }),
+  lateResults: createLateResultStore({ ...table, ttlDays: environment.rolloutTtlDays }),
   aborts: createAbortStore(table),
   batches: createBatchStore(table),
   invocations: createInvocationStore(table),

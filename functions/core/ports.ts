@@ -9,6 +9,7 @@ import type { Reason } from "./reasons.ts";
 import type { BatchStore } from "./rollout/batch-seen.ts";
 import type { AbortStore } from "./rollout/give-back.ts";
 import type { RolloutItem } from "./rollout/item.ts";
+import type { LateResultStore } from "./rollout/late-result.ts";
 import type { Rollout } from "./rollout/message.ts";
 import type { Usage, UsageStore } from "./spend/spend.ts";
 
@@ -119,6 +120,7 @@ export interface Ports {
   readonly random: Random;
   readonly engine: Engine;
   readonly rollouts: RolloutStore;
+  readonly lateResults: LateResultStore;
   readonly aborts: AbortStore;
   readonly batches: Pick<BatchStore, "read">;
   readonly invocations: InvocationStore;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createLateResultStore } from "../../functions/adapters/table/late-results.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
 import type { PastAttempt } from "../../functions/core/rollout/item.ts";
 import { anItem, anOpenItem } from "../functions/core/items.ts";
@@ -84,6 +85,8 @@ beforeAll(async () => {
     ),
   ];
   for (const item of items) await store.move(undefined, { ...item, stamp: item.key });
+  const late = { v: 1, id: "i.1", episode: "e\u001b7", at: NOW - MINUTE, reward: 0.25 } as const;
+  await createLateResultStore({ ...deployed.table, ttlDays: 30 }).note("main", "run/a/train/0/open", late);
 });
 afterAll(async () => await deployed[Symbol.asyncDispose]());
 
@@ -178,6 +181,15 @@ Its message is among the dead letters (sortie dead show).
       "the engine took the reward, reward 0.5 (ended), 2 min later, after 2 model calls.\n",
     );
     expect(out).toMatch(/\nThe engine's batch showed the reward at 2026-05-04 10:00:00 UTC\.\n$/);
+  });
+
+  test("tells of a result that came after its attempt was closed", async () => {
+    const { out } = await here("rollout", "run/a/train/0/open");
+    expect(out).toContain(
+      "\n2026-05-04 09:59:00 UTC: the result of episode e\ufffd7 came too late, reward 0.25: it changed nothing.\n",
+    );
+    const told = (await here("rollout", "run/a/train/0/open", "--json")).json();
+    expect(told).toMatchObject({ late: [{ id: "i.1", reward: 0.25 }] });
   });
 
   test("tells of an open attempt, and what is wrong with it", async () => {

@@ -8,6 +8,7 @@ import { getAttributes } from "../../functions/adapters/table/conditional-put.ts
 import { createEngineStateStore, setDesired } from "../../functions/adapters/table/engine-state.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../functions/adapters/table/invocations.ts";
+import { createLateResultStore } from "../../functions/adapters/table/late-results.ts";
 import { createLeaseStore, tickLease } from "../../functions/adapters/table/lease.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
@@ -25,6 +26,7 @@ import { fleetTotalsSchema, rewardDeviation, rewardMean } from "../../functions/
 import type { Invocation } from "../../functions/core/ports.ts";
 import { batchSeenSchema } from "../../functions/core/rollout/batch-seen.ts";
 import { rolloutItemSchema } from "../../functions/core/rollout/item.ts";
+import { lateResultSchema } from "../../functions/core/rollout/late-result.ts";
 import { keepBudget } from "../../functions/core/spend/budget.ts";
 import { ALL_TIME, estimateUsd, type Usage } from "../../functions/core/spend/spend.ts";
 import { createTables, startTableServer, type TableServer } from "../../local/servers/table-server.ts";
@@ -103,6 +105,16 @@ describe("items of rollouts and fleets", () => {
     const shown = example("abort");
     const { sk, sent_at } = shown as unknown as { sk: string; sent_at: number };
     await createAbortStore(options()).take("main", sk.slice("ABORT#".length), sent_at, 0);
+    expect(await written(shown)).toEqual(shown);
+  });
+
+  test("a result that came too late", async () => {
+    const shown = example("late");
+    await createLateResultStore(options()).note(
+      "main",
+      "run/first/train/1/gsm8k-17",
+      lateResultSchema.parse(shown),
+    );
     expect(await written(shown)).toEqual(shown);
   });
 

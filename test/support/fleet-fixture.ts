@@ -15,6 +15,7 @@ import { createBatchStore } from "../../functions/adapters/table/batches.ts";
 import { createTableClient } from "../../functions/adapters/table/client.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../functions/adapters/table/invocations.ts";
+import { createLateResultStore } from "../../functions/adapters/table/late-results.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
 import { createUsageStore } from "../../functions/adapters/table/usage.ts";
@@ -160,6 +161,7 @@ export class FleetFixture extends FleetMessages {
         { fleetId, clock },
       ),
       rollouts: createRolloutStore({ ...table, ttlDays: 1 }),
+      lateResults: createLateResultStore({ ...table, ttlDays: 1 }),
       aborts: createAbortStore(table),
       batches: createBatchStore(table),
       invocations: this.invocations,

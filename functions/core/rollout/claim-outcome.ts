@@ -10,7 +10,7 @@ export interface ClaimOptions {
   /** Ends the waiting. A claim under way is let finish: cutting it off could lose an episode that was granted. */
   readonly signal?: AbortSignal | undefined;
   /** Asked before each claim: why nothing may be claimed any more, which ends the waiting; undefined: go on. */
-  readonly closed?: (() => Promise<string | undefined>) | undefined;
+  readonly closed?: (() => Promise<Closed | undefined>) | undefined;
   /** Asked before each claim of a train episode. An `EngineError` of it counts as an error of the engine. */
   readonly admission?: (() => Promise<Admission>) | undefined;
   /**
@@ -20,6 +20,10 @@ export interface ClaimOptions {
    * Without this hook such a claim is the outcome.
    */
   readonly onUnclearClaim?: ((error: EngineError) => Promise<ClaimAnswer | undefined>) | undefined;
+}
+export interface Closed {
+  readonly reason: "closed" | "overtaken";
+  readonly detail: string;
 }
 export interface Admission {
   readonly admitted: boolean;
@@ -38,7 +42,7 @@ export interface Granted {
 }
 /**
  * Why the last try came to nothing; `stopped`: the signal fired; `no-time`: too little is left for an episode;
- * `closed`: the fleet may not claim any more.
+ * `closed`: the fleet may not claim any more; `overtaken`: another delivery of the message has gone on with the rollout.
  */
 export type WaitReason =
   | "not-rolling"
@@ -48,6 +52,7 @@ export type WaitReason =
   | "engine-error"
   | "no-time"
   | "closed"
+  | "overtaken"
   | "stopped";
 export interface WaitedOut {
   readonly kind: "waited-out";

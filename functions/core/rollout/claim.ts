@@ -111,7 +111,7 @@ class ClaimLoop {
   async #claim(status: EngineStatus): Promise<Granted | Again> {
     const { admission, clock, closed } = this.#options;
     const why = await closed?.();
-    if (why !== undefined) return again("closed", why, Number.POSITIVE_INFINITY);
+    if (why !== undefined) return again(why.reason, why.detail, Number.POSITIVE_INFINITY);
     if (admission !== undefined && this.#request.episode_type === "train") {
       const { admitted, reason = "" } = await admission();
       if (!admitted) return again("throttled", reason, THROTTLED_DELAY);

@@ -5,12 +5,14 @@
  *
  * 1. it is sent only where a look that is seconds old shows the episode under this very attempt's uuid;
  * 2. not where the engine takes the idle episode back by itself before the abort could arrive;
- * 3. at most once per attempt for as long as an earlier one may be pending, whichever process sent that.
+ * 3. at most once per attempt for as long as an earlier one may be pending, whichever process sent that. The table remembers
+ *    it; where the table is away, the process that claimed the episode knows by itself that it has sent none.
  */
 import { fleetNameOf, parseClientUuid } from "../client-uuid.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine.ts";
-import { EngineError } from "../errors.ts";
+import { describeError, EngineError } from "../errors.ts";
+import type { Log } from "../ports.ts";
 import type { PoolInformation } from "../protocol.ts";
 import { isRolling } from "./locate-episode.ts";
 
@@ -26,6 +28,7 @@ export interface AbortStore {
 
 export interface GiveBackPorts {
   readonly clock: Clock;
+  readonly log: Log;
   readonly engine: Engine;
   readonly aborts: AbortStore;
 }
@@ -45,28 +48,52 @@ const ARRIVAL_MS = 1000;
 /**
  * Gives the episode back if `clientUuid` holds it. `pool` is a look at the engine that was asked for at `askedAt` (unix
  * ms). True: it is given back, or was not held any more; false: nothing can be done now, look again later.
+ * `isOwnGrant`: the caller has claimed it, and has sent no abort for it yet; then the table may be away.
  * @throws EngineError where it was not answered, or the pool could not be read again
+ * @throws what the store throws, unless `isOwnGrant`
  */
 export async function giveBack(
   ports: GiveBackPorts,
   held: { clientUuid: string; episode: string },
   look: { pool: PoolInformation; askedAt: number },
+  { isOwnGrant = false } = {},
 ): Promise<boolean> {
   if (!isHeld(held, look.pool)) return true;
   if (isAboutToBeDiscarded(held.episode, look, ports.clock.now())) return false;
-  const { fleetId = "", attempt = held.clientUuid } = parseClientUuid(held.clientUuid) ?? {};
-  const fleet = fleetNameOf(fleetId);
-  const now = ports.clock.now();
-  if (!(await ports.aborts.take(fleet, attempt, now, now - ABORT_PENDING_MS))) return false;
+  const note = noteOf(ports, held.clientUuid);
+  const noted = await note.take().catch((error: unknown) => {
+    if (!isOwnGrant) throw error;
+    ports.log("warn", "abort sent without a note", {
+      episode: held.episode,
+      error: describeError(error, 300),
+    });
+    return "away" as const;
+  });
+  if (!noted) return false;
   try {
     const stillHeld = await isStillHeld(ports, held, look);
     if (stillHeld) await abort(ports, held);
-    else await ports.aborts.release(fleet, attempt);
+    else await note.release();
   } catch (error) {
-    if (!mayBeSent(error)) await ports.aborts.release(fleet, attempt);
+    if (!mayBeSent(error)) await note.release();
     throw error;
   }
+  // The attempt may be in the table although the answer of that write was lost: its settler must know.
+  if (noted === "away") await note.take().catch(() => undefined);
   return true;
+}
+
+function noteOf({ aborts, clock }: GiveBackPorts, clientUuid: string) {
+  const { fleetId = "", attempt = clientUuid } = parseClientUuid(clientUuid) ?? {};
+  const fleet = fleetNameOf(fleetId);
+  return {
+    take: async () => {
+      const now = clock.now();
+      return await aborts.take(fleet, attempt, now, now - ABORT_PENDING_MS);
+    },
+    // A note that stays leaves the episode to the engine's discard.
+    release: async () => await aborts.release(fleet, attempt).catch(() => undefined),
+  };
 }
 
 async function abort(
@@ -80,10 +107,12 @@ async function abort(
 async function isStillHeld(
   { clock, engine }: GiveBackPorts,
   held: { clientUuid: string; episode: string },
-  { askedAt }: { askedAt: number },
+  earlier: { askedAt: number },
 ): Promise<boolean> {
-  if (clock.now() - askedAt <= LOOK_MS) return true;
-  return isHeld(held, await engine.pool());
+  if (clock.now() - earlier.askedAt <= LOOK_MS) return true;
+  const askedAt = clock.now();
+  const pool = await engine.pool();
+  return isHeld(held, pool) && !isAboutToBeDiscarded(held.episode, { pool, askedAt }, clock.now());
 }
 
 function mayBeSent(error: unknown): boolean {

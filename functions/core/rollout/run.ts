@@ -9,6 +9,7 @@ import type { ClaimOutcome, Granted } from "./claim.ts";
 import { deadLetter } from "./dead-letter.ts";
 import { fitOutput } from "./fit-output.ts";
 import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";
+import { tellLateResult } from "./late-result.ts";
 import { decodeMessage, type Rollout } from "./message.ts";
 import { sendDeadLetter } from "./send-dead-letter.ts";
 import { settleLeftover, settleWithoutResult, settleWithResult } from "./settle.ts";
@@ -86,12 +87,16 @@ async function runAttempt(
   ports: Ports,
   limits: FleetLimits,
 ): Promise<Disposition> {
+  const known = { item: previous, at: ports.clock.now() };
   const decision = await ports.gate.check();
   if (!decision.open) return { done: false, delaySeconds: decision.seconds, reason: decision.reason };
   const attempt = attemptId(invocation.id, invocation.nextSerial());
-  const claim = await claimFor(rollout, attempt, { ...invocation, probe: decision.probe }, ports, limits);
+  const turn = { ...invocation, probe: decision.probe, known };
+  const claim = await claimFor(rollout, attempt, turn, ports, limits);
   if (claim.kind !== "granted") {
     await decision.probe?.giveBack();
+    if (claim.kind === "waited-out" && claim.reason === "overtaken")
+      return await afterOvertaken(rollout, record, ports, limits);
     return waitedOut(claim, record, ports);
   }
 
@@ -102,6 +107,18 @@ async function runAttempt(
   const end = await workOnEpisode(rollout, open, claim.grant, invocation, ports, limits);
   const settled = await settleAfterAgent(open, end, invocation, ports, limits);
   return await conclude(settled, record, ports, limits);
+}
+
+/** Another delivery of the same message has gone on with the rollout while this one waited. */
+async function afterOvertaken(
+  rollout: Rollout,
+  record: QueueRecord,
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<Disposition> {
+  const found = await ports.rollouts.read(limits.fleet, rollout.key);
+  if (found) return await conclude(found, record, ports, limits);
+  return { done: false, delaySeconds: waitInQueue("overtaken", 1, ports.random), reason: "overtaken" };
 }
 
 /** A message that is no rollout goes to the dead letters at once. */
@@ -203,8 +220,10 @@ async function settleAfterAgent(
     const next = withResult(open, output, end, ports.clock.now());
     const moved = await writeTransition(ports, open, next, { until });
     const stored = currentItem(moved, open);
-    if (!moved.moved || !isOpen(stored)) return stored;
-    return (await settleWithResult(ports, limits, stored, { until, resumed: false })).item;
+    if (moved.moved && isOpen(stored))
+      return (await settleWithResult(ports, limits, stored, { until, resumed: false })).item;
+    await tellLateResult(ports, open, output, stored);
+    return stored;
   } catch (error) {
     if (!isUnstorable(error)) throw error;
     return (await settleWithoutResult(ports, limits, open, "invalid-output", error.message)).item;

@@ -98,7 +98,7 @@ export async function settleWithoutResult(
     if (sight === "ended" && attempt.result) return await recordAttemptEnd(ports, limits, fenced, "ended");
     const held = { clientUuid: names.clientUuid, episode: attempt.episode };
     if (sight === "ours" && !(await giveBack(ports, held, { pool, askedAt })))
-      return { item: fenced, settled: false };
+      return await leaveOpen(ports, fenced, { reason, detail });
     return await recordAttemptEnd(
       ports,
       limits,
@@ -110,10 +110,19 @@ export async function settleWithoutResult(
     if (!(error instanceof EngineError)) throw error;
     ports.log("warn", "episode could not be aborted yet", { episode: attempt.episode, error: error.message });
     const mayBePending = error.failure === "unclear" && error.call === "abort_episode";
-    const pending = mayBePending ? ports.clock.now() : undefined;
-    const moved = await writeTransition(ports, fenced, failed(fenced, reason, detail, pending));
-    return { item: currentItem(moved, fenced), settled: false };
+    const settlingAt = mayBePending ? ports.clock.now() : undefined;
+    return await leaveOpen(ports, fenced, { reason, detail, settlingAt });
   }
+}
+
+/** For whoever looks next: at once, unless an abort may be under way that the next look would come too early for. */
+async function leaveOpen(
+  ports: SettlePorts,
+  fenced: OpenRolloutItem,
+  failure: { reason: Reason; detail: string | undefined; settlingAt?: number | undefined },
+): Promise<Settled> {
+  const next = failed(fenced, failure.reason, failure.detail, failure.settlingAt);
+  return { item: currentItem(await writeTransition(ports, fenced, next), fenced), settled: false };
 }
 
 /** Whatever an agent did in an engine that has left the batch is not the rollout's fault. */

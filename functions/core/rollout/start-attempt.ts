@@ -18,7 +18,13 @@ import { currentItem, writeTransition } from "./write-transition.ts";
 export async function claimFor(
   rollout: Rollout,
   attempt: string,
-  invocation: { endsAt: number; desk: AdmissionController | undefined; probe: Probe | undefined },
+  invocation: {
+    endsAt: number;
+    desk: AdmissionController | undefined;
+    probe: Probe | undefined;
+    /** The rollout's item as it was read, and when (unix ms). */
+    known: { item: RolloutItem | undefined; at: number };
+  },
   ports: Ports,
   limits: FleetLimits,
 ): Promise<ClaimOutcome> {
@@ -39,7 +45,13 @@ export async function claimFor(
     clock: ports.clock,
     waitUntil: Math.min(ports.clock.now() + limits.claimWaitSeconds * 1000, latest),
     signal: turn?.over,
-    closed: () => ports.gate.closedFor(invocation.probe),
+    closed: async () => {
+      const detail = await ports.gate.closedFor(invocation.probe);
+      if (detail !== undefined) return { reason: "closed", detail };
+      return (await isOvertaken(rollout, invocation.known, ports, limits))
+        ? { reason: "overtaken", detail: "another delivery of the message has gone on with the rollout" }
+        : undefined;
+    },
     admission: turn?.ask,
     onUnclearClaim: () => findGrant(uuid, ports),
   });
@@ -50,6 +62,27 @@ export async function claimFor(
   // The answer took so long that the agent could only fail.
   await giveBackGrant(uuid, claim.grant.episode_uuid, ports);
   return { kind: "waited-out", reason: "no-time", status: "", detail: "" };
+}
+
+/** What was read less than so long before a claim still stands, or the write that follows the claim tells. */
+const FRESH_MS = 1000;
+
+/**
+ * Whether somebody has written to the rollout while this delivery waited: copies of a message wait side by side for the
+ * engine, and only one of them shall claim. Where the table cannot tell, nothing is claimed.
+ */
+async function isOvertaken(
+  rollout: Rollout,
+  known: { item: RolloutItem | undefined; at: number },
+  ports: Ports,
+  limits: FleetLimits,
+): Promise<boolean> {
+  if (ports.clock.now() - known.at < FRESH_MS) return false;
+  const found = await ports.rollouts.read(limits.fleet, rollout.key).catch((error) => {
+    ports.log("warn", "rollout could not be read before a claim", { error: describeError(error, 300) });
+    return "unreadable" as const;
+  });
+  return found === "unreadable" || found?.stamp !== known.item?.stamp;
 }
 
 /** A throttled rollout holds a place in its invocation that a sibling of an admitted task may be waiting for. */
@@ -147,7 +180,8 @@ async function giveBackGrant(uuid: string, episode: string, ports: Ports): Promi
   try {
     const askedAt = ports.clock.now();
     const pool = await ports.engine.pool();
-    const done = await giveBack(ports, { clientUuid: uuid, episode }, { pool, askedAt });
+    const held = { clientUuid: uuid, episode };
+    const done = await giveBack(ports, held, { pool, askedAt }, { isOwnGrant: true });
     if (!done) ports.log("warn", "episode is left to the engine's discard", { episode });
   } catch (error) {
     ports.log("warn", "episode could not be given back", { episode, error: describeError(error) });

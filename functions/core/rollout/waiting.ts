@@ -14,6 +14,7 @@ const LONGEST_WAIT_SECONDS: Record<WaitReason, number> = {
   throttled: 60,
   "no-time": 5,
   closed: 60,
+  overtaken: 5,
   stopped: 5,
 };
 

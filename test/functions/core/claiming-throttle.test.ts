@@ -57,8 +57,15 @@ async function claim(wanted: Rollout, { admitted = true, episodes = true, own = 
     }),
   };
   const gate = { closedFor: async () => undefined };
-  const ports = { clock, engine, gate, log: () => undefined } as unknown as Ports;
-  const invocation = { probe: undefined, endsAt: 2_000_000, desk: desk as unknown as AdmissionController };
+  const rollouts = { read: async () => undefined };
+  const ports = { clock, engine, gate, rollouts, log: () => undefined } as unknown as Ports;
+  const known = { item: undefined, at: clock.now() };
+  const invocation = {
+    probe: undefined,
+    endsAt: 2_000_000,
+    desk: desk as unknown as AdmissionController,
+    known,
+  };
   const outcome = await claimFor(wanted, "i.1", invocation, ports, own);
   return { outcome, asked, policies: claims.map((request) => request.throttle_policy) };
 }

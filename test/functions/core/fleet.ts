@@ -8,6 +8,7 @@ import { createAbortStore } from "../../../functions/adapters/table/aborts.ts";
 import { createAdmissionStore } from "../../../functions/adapters/table/admission.ts";
 import { createBatchStore } from "../../../functions/adapters/table/batches.ts";
 import { createInvocationStore } from "../../../functions/adapters/table/invocations.ts";
+import { createLateResultStore } from "../../../functions/adapters/table/late-results.ts";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
 import { createUsageStore } from "../../../functions/adapters/table/usage.ts";
 import type { Agent } from "../../../functions/contract/agent.ts";
@@ -88,6 +89,7 @@ export async function startFleet() {
     random: Math.random,
     engine: createEngine({ url: standIn.url, clock, dispatcher }),
     rollouts,
+    lateResults: createLateResultStore({ ...table, ttlDays: 1 }),
     aborts: createAbortStore(table),
     batches: createBatchStore(table),
     invocations,

@@ -11,6 +11,7 @@ import { type Key, toAttributes } from "../../../../functions/adapters/table/cli
 import { createEngineStateStore, setDesired } from "../../../../functions/adapters/table/engine-state.ts";
 import { createGateStore } from "../../../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../../../functions/adapters/table/invocations.ts";
+import { readLateResults } from "../../../../functions/adapters/table/late-results.ts";
 import { createLeaseStore, tickLease } from "../../../../functions/adapters/table/lease.ts";
 import {
   createLifecycleStore,
@@ -74,7 +75,7 @@ describe("the frozen items", () => {
   });
 
   test("cover every item of the table, and every state of a rollout", () => {
-    const shape = (sk: string) => sk.replace(/^(SNAPSHOT|USAGE|ABORT|BATCH)#[^T].*/, "$1#");
+    const shape = (sk: string) => sk.replace(/^(SNAPSHOT|USAGE|ABORT|BATCH|LATE)#[^T].*/, "$1#");
     const inPage = tableAfter("## Items").map(([, , sk = ""]) => shape(sk.replaceAll("`", "")));
     expect(new Set([...items, ...added].map(({ sk }) => shape(sk)))).toEqual(new Set(inPage));
     expect(new Set(rollouts.map(({ state }) => state))).toEqual(new Set(rolloutStates));
@@ -163,6 +164,12 @@ describe("items of fleets", () => {
     const store = createAbortStore(options());
     expect(await store.take("main", attempt, sentAt + 2, sentAt)).toBe(false);
     expect(await store.take("main", attempt, sentAt + 2, sentAt + 1)).toBe(true);
+  });
+
+  test("a result that came too late", async () => {
+    const item = added.find(({ sk }) => sk.startsWith("LATE#"));
+    const told = await readLateResults(options(), "main", "run/first/train/1/gsm8k-17");
+    expect(told).toEqual([item && bare(item)]);
   });
 
   test("what was seen of a batch, which moves on", async () => {

@@ -44,6 +44,19 @@ describe("an abort that was not answered", () => {
   });
 });
 
+test("an episode that the engine is about to take back by itself can be settled by the next look, not 20 s later", async () => {
+  const s = await stage({ aborts: ["ok"] });
+  const idle = { time_since_last_activity: "239.5s", discard_episode_timeout: "240.0s" };
+  const pools = [running(idle), aPool()];
+  const engine = { ...s.ports.engine, pool: async () => pools.shift() ?? aPool() };
+  const ports = { ...s.ports, engine };
+  const left = await settleWithoutResult(ports, limits, s.item, "agent-error");
+  expect(left.settled).toBe(false);
+  if (!isOpen(left.item)) throw new Error("expected the rollout open");
+  expect((await settleLeftover(ports, limits, left.item, crashed)).settled).toBe(true);
+  expect([s.aborts(), (await s.stands()).history]).toMatchObject([[], [{ reason: "agent-error" }]]);
+});
+
 describe("giving an episode back", () => {
   const look = (pool: ReturnType<typeof aPool>, askedAt = NOW) => ({ pool, askedAt });
 
@@ -87,5 +100,38 @@ describe("giving an episode back", () => {
     const s = await stage({ aborts: ["ok"] });
     const both = await Promise.all([1, 2].map(() => giveBack(s.ports, held, look(running()))));
     expect([both.toSorted(), s.aborts().length]).toEqual([[false, true], 1]);
+  });
+
+  describe("while the table is away", () => {
+    const away = () => Promise.reject(new Error("over capacity"));
+    const noNotes = { take: away, release: away };
+
+    test("is the claimer's own doing: it knows that it has sent no abort, and sends one after a look", async () => {
+      const s = await stage({ pool: ["ours"], aborts: ["ok"] });
+      const take = async () => {
+        await s.clock.sleep(15_000);
+        return await away();
+      };
+      const ports = { ...s.ports, aborts: { take, release: away } };
+      expect(await giveBack(ports, held, look(running()), { isOwnGrant: true })).toBe(true);
+      expect([s.looks(), s.aborts().length]).toEqual([1, 1]);
+      await expect(giveBack({ ...s.ports, aborts: noNotes }, held, look(running()))).rejects.toThrow(
+        "over capacity",
+      );
+      expect(s.aborts()).toHaveLength(1);
+    });
+
+    test("and back after the abort: the note is written for whoever settles the attempt", async () => {
+      const s = await stage({ aborts: ["ok"] });
+      let tries = 0;
+      const take: typeof s.ports.aborts.take = async (...facts) => {
+        tries += 1;
+        return tries === 1 ? await away() : await s.ports.aborts.take(...facts);
+      };
+      const ports = { ...s.ports, aborts: { take, release: away } };
+      expect(await giveBack(ports, held, look(running()), { isOwnGrant: true })).toBe(true);
+      expect(await giveBack(s.ports, held, look(running()))).toBe(false);
+      expect(s.aborts()).toHaveLength(1);
+    });
   });
 });
