@@ -35,7 +35,8 @@ try {
 } finally {
   const sound = outcomes.length === options.seed.length && outcomes.every(isSound) && !stop.signal.aborted;
   process.exitCode = sound ? 0 : 1;
-  if (sound || stop.signal.aborted) await rm(directory, { recursive: true, force: true });
+  if (options.keep) process.stdout.write(`kept: ${directory}\n`);
+  else if (sound || stop.signal.aborted) await rm(directory, { recursive: true, force: true });
 }
 
 async function run(seed: number): Promise<ChaosOutcome> {
@@ -58,7 +59,7 @@ async function run(seed: number): Promise<ChaosOutcome> {
     onLook: progress(),
   });
   process.stdout.write(`${renderOutcome(outcome)}\n`);
-  if (!isSound(outcome)) {
+  if (options.keep || !isSound(outcome)) {
     const ledger = outcome.evidence.ledger.map((entry) => JSON.stringify(entry)).join("\n");
     await writeFile(join(directory, `ledger-${seed}.jsonl`), ledger);
   }

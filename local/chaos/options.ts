@@ -17,6 +17,8 @@ export interface MainOptions {
   /** The throttle's ratio; 0 for none. */
   readonly throttle: number;
   readonly engineVersion: EngineVersion;
+  /** Whether the functions' log and the engine's ledger are kept although nothing was violated. */
+  readonly keep: boolean;
 }
 
 export function readOptions(argv: readonly string[]): MainOptions {
@@ -58,6 +60,7 @@ export function readOptions(argv: readonly string[]): MainOptions {
         .choices(engineVersions)
         .default(engineVersions[0]),
     )
+    .option("--keep", "keep the functions' log and the engine's ledger in any case", false)
     .addHelpText("after", `\nKinds of faults:\n${kinds.join("\n")}`)
     .showHelpAfterError()
     .parse(argv as string[])

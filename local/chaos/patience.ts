@@ -1,5 +1,9 @@
-/** Once the faults are over, messages that were deferred need not wait any longer: nothing new could happen meanwhile. */
+/**
+ * Once the faults are over, messages that were deferred need not wait any longer: nothing new could happen meanwhile. And
+ * somebody has seen the alarm and closes the circuit, which would let one rollout in five minutes try by then.
+ */
 import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
+import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import type { SystemUnderFaults } from "./fleet.ts";
 import type { Interceptor } from "./proxy.ts";
 import { field, operation } from "./steps.ts";
@@ -24,6 +28,7 @@ export class Patience {
 
   /** Makes those visible that have waited for a few seconds at least. */
   async end({ system, fleet }: SystemUnderFaults): Promise<void> {
+    await createGateStore({ client: system.dynamodb, table: fleet.table }).reset(fleet.name);
     const before = Date.now() - SHORT_SECONDS * 1000;
     const due = [...this.#waiting].filter(([, since]) => since <= before).map(([receipt]) => receipt);
     for (const receipt of due.slice(0, MOST_AT_ONCE)) {

@@ -1,6 +1,6 @@
 /** What a chaos run came to, for people. */
 import Table from "cli-table3";
-import type { Check } from "./check/evidence.ts";
+import { type Check, outputsByRollout } from "./check/evidence.ts";
 import { harmFigures } from "./check/harm.ts";
 import { historyOf } from "./history.ts";
 import { faultKinds } from "./kinds.ts";
@@ -14,6 +14,7 @@ export function renderOutcome(outcome: ChaosOutcome): string {
     checkTable(outcome.checks),
     ...harmLines(outcome),
     ...closingLines(outcome),
+    ...unknownLines(outcome),
     ...violations(outcome),
   ].join("\n");
 }
@@ -63,6 +64,20 @@ function harmLines({ evidence }: ChaosOutcome): string[] {
   for (const { ailment, rollouts, dead, median, max } of figures)
     table.push([faultKinds[`agent-${ailment}`], rollouts, dead, time(median), time(max)]);
   return [table.toString()];
+}
+
+/** What became of those of which the table says that nobody knows, and why it says so. */
+function unknownLines({ evidence, seed }: ChaosOutcome): string[] {
+  const outputs = outputsByRollout(evidence);
+  const unknown = [...(evidence.items ?? [])].filter(([, { state }]) => state === "unknown");
+  const causes = Map.groupBy(unknown, ([rollout, { history }]) => {
+    const fate = outputs.has(rollout) ? "the trainer has it" : "the trainer never got it";
+    return `${history.at(-1)?.detail}: ${fate}`;
+  });
+  return [...causes].map(
+    ([cause, rollouts]) =>
+      `unknown, seed ${seed}, ${rollouts.length} times: ${cause} (such as ${rollouts[0]?.[0]})`,
+  );
 }
 
 function violations(outcome: ChaosOutcome): string[] {
