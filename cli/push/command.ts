@@ -10,17 +10,23 @@ import { type PushOptions, push } from "./push.ts";
 import { formats } from "./records.ts";
 
 const HELP = `
-A file is JSONL (one AgentJet task a line), a JSON array of tasks, or CSV with a header. In CSV, metadata.<name> is a
-column of the metadata. All tasks are checked first: with a faulty one among them, nothing is pushed.
+A file is JSONL (one AgentJet task per line), a JSON array of
+tasks, CSV with a header, or Parquet, each also as .gz or .zst.
+In CSV, metadata.<name> is a column of the metadata. All tasks
+are checked first: if one is faulty, nothing is pushed.
 
-Pushing again is safe. A rollout is named by run, train or eval, repeat and task_id, and none runs twice. Without --run the
-run's name is made from the tasks, so that the same tasks are the same run. To run them once more, name another run.
+Pushing again is safe. A rollout is named by run, train or eval,
+repeat and task_id, and none runs twice. Without --run the run's
+name is made from the tasks, so that the same tasks are the same
+run. To run them once more, name another run.
 
-With --map, a record without a task_id gets one made from its content.
+With --map, a record without a task_id gets one made from its
+content, and columns that are not named are left out.
 
 Examples:
   $ sortie push train.jsonl --repeats 4
-  $ sortie push gsm8k.csv --map main_query=question,metadata.answer=answer --run monday --repeats 8
+  $ sortie push gsm8k.parquet --run monday --repeats 8 \\
+      --map main_query=question,metadata.answer=answer
   $ sortie push train.jsonl --shuffle 7 --limit 100 --dry-run
   $ jq -c '.[] | select(.level > 3)' math.json | sortie push - --fleet math --eval
   $ sortie push train.jsonl --local`;
@@ -48,6 +54,7 @@ export function registerPush(program: Command, io: Io): void {
       ),
     )
     .option("--skip-invalid", "push the sound tasks although others are faulty")
+    .option("--allow-empty-query", "push tasks with neither main_query nor init_messages")
     .option("--no-check", "do not ask the table which rollouts have ended already")
     .option("--dry-run", "check everything, push nothing");
   addCommonOptions(command)

@@ -1,13 +1,13 @@
 /** The elements of a JSON array, one at a time, so that a file of any size can be read. */
-import { type Chunks, decoded, LONGEST_LINE, type Numbered } from "./lines.ts";
+import { LONGEST_LINE, type Numbered } from "./lines.ts";
 
 /**
  * Cuts at the commas of the outermost array and leaves it to `JSON.parse` whether an element is JSON. An array that does
  * not end comes with a last element that says so.
  */
-export async function* arrayElements(chunks: Chunks): AsyncGenerator<Numbered> {
+export async function* arrayElements(texts: AsyncIterable<string>): AsyncGenerator<Numbered> {
   const cutter = new Cutter();
-  for await (const text of decoded(chunks)) {
+  for await (const text of texts) {
     for (const character of text) {
       const element = cutter.take(character);
       if (element) yield element;

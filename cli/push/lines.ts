@@ -1,4 +1,4 @@
-/** Bytes as numbered lines. Not `node:readline`, which also ends a line at U+2028, as JSON may hold it. */
+/** Text as numbered lines. Not `node:readline`, which also ends a line at U+2028, as JSON may hold it. */
 
 /** A piece of the input, and the line that it begins on, counted from 1. */
 export interface Numbered {
@@ -6,23 +6,14 @@ export interface Numbered {
   readonly text: string;
 }
 
-export type Chunks = AsyncIterable<Uint8Array>;
-
 /** No line that can become a message is longer; the rest of a longer one is passed over. Characters. */
 export const LONGEST_LINE = 4_194_304;
 
-/** Text of any encoding becomes UTF-8 or U+FFFD; a byte order mark goes. */
-export async function* decoded(chunks: Chunks): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
-  yield decoder.decode();
-}
-
 /** Empty lines are passed over. A line that is too long comes cut, one character longer than the longest. */
-export async function* numberedLines(chunks: Chunks): AsyncGenerator<Numbered> {
+export async function* numberedLines(texts: AsyncIterable<string>): AsyncGenerator<Numbered> {
   let line = 1;
   let pending = "";
-  for await (const text of decoded(chunks)) {
+  for await (const text of texts) {
     const parts = text.split("\n");
     for (const [index, part] of parts.entries()) {
       pending = (pending + part).slice(0, LONGEST_LINE + 1);

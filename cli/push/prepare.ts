@@ -4,15 +4,11 @@ import { InvalidMessageError } from "../../functions/core/errors.ts";
 import type { EpisodeType, Task } from "../../functions/core/protocol.ts";
 import { BODY_LIMIT_BYTES } from "../../functions/core/rollout/envelope.ts";
 import { bodyOf } from "./body.ts";
-import { type Mapped, taskOf } from "./mapping.ts";
-import { type InputRecord, readRecords, type Source } from "./records.ts";
+import type { Fault } from "./faults.ts";
+import { RecordFault, taskOf } from "./mapping.ts";
+import type { InputRecord, Mapped } from "./record.ts";
+import { readRecords, type Source } from "./records.ts";
 import { Spool } from "./spool.ts";
-
-export interface Fault {
-  readonly file: string;
-  readonly line: number;
-  readonly fault: string;
-}
 
 export interface Checked {
   /** The caller disposes of it. */
@@ -28,6 +24,8 @@ export interface Wishes {
   readonly repeats: number;
   readonly episodeType: EpisodeType;
   readonly discardTimeout: number | undefined;
+  /** Take tasks that have neither a question nor messages. */
+  readonly allowEmptyQuery: boolean;
 }
 
 /** As long as a name that is made from the tasks. */
@@ -51,9 +49,9 @@ export async function check(
       for await (const record of readRecords(source)) {
         const at = `${source.name}:${record.line}`;
         const outcome = soundTask(record, wishes, seen, at);
-        if (typeof outcome === "string") {
+        if ("fault" in outcome) {
           faults += 1;
-          tell({ file: source.name, line: record.line, fault: outcome });
+          tell({ file: source.name, line: record.line, ...outcome });
           continue;
         }
         hash.update(JSON.stringify(outcome)).update("\n");
@@ -73,14 +71,15 @@ function soundTask(
   wishes: Wishes,
   seen: Map<string, string>,
   at: string,
-): Task | string {
-  if ("fault" in record) return record.fault;
+): Task | Omit<Fault, "file" | "line"> {
+  if ("fault" in record) return { fault: record.fault };
   try {
-    const task = taskOf(record.fields, wishes.mapping);
-    return doubled(task, seen, at) ?? tooLarge(task, wishes) ?? task;
+    const task = taskOf(record.fields, wishes.mapping, wishes.allowEmptyQuery);
+    const fault = doubled(task, seen, at) ?? tooLarge(task, wishes);
+    return fault === undefined ? task : { fault };
   } catch (error) {
-    if (error instanceof InvalidMessageError) return error.message;
-    throw error;
+    if (!(error instanceof InvalidMessageError)) throw error;
+    return { fault: error.message, proposal: error instanceof RecordFault ? error.proposal : undefined };
   }
 }
 

@@ -4,10 +4,10 @@ import { type CommonOptions, withDeployment } from "../connection.ts";
 import { neededQueue } from "../deployment.ts";
 import { CommandFailure, Interrupted } from "../failures.ts";
 import { type Io, printJson } from "../io.ts";
-import { printable } from "../terminal-text.ts";
-import type { Mapped } from "./mapping.ts";
-import { type Checked, check, type Fault, type Wishes } from "./prepare.ts";
+import { FaultReport } from "./faults.ts";
+import { type Checked, check, type Wishes } from "./prepare.ts";
 import { createPushProgress } from "./progress.ts";
+import type { Mapped } from "./record.ts";
 import type { Format } from "./records.ts";
 import { nothingSent, type Sent, send } from "./send.ts";
 import { sourcesOf } from "./sources.ts";
@@ -23,6 +23,7 @@ export interface PushOptions extends CommonOptions {
   readonly shuffle?: number;
   readonly dryRun?: boolean;
   readonly skipInvalid?: boolean;
+  readonly allowEmptyQuery?: boolean;
   readonly discardTimeout?: number;
   readonly format?: Format;
   readonly check: boolean;
@@ -36,17 +37,15 @@ export async function push(command: Command, files: string[], options: PushOptio
     repeats: options.repeats,
     episodeType: options.eval ? "eval" : "train",
     discardTimeout: options.discardTimeout,
+    allowEmptyQuery: options.allowEmptyQuery ?? false,
   };
-  const faults: Fault[] = [];
-  const tell = (fault: Fault) => {
-    if (faults.length < MOST_FAULTS_KEPT) faults.push(fault);
-    io.err(`${printable(`${fault.file}:${fault.line}: ${fault.fault}`)}\n`);
-  };
-  const checked = await check(sources, wishes, tell);
+  const report = new FaultReport((line) => io.err(`${line}\n`));
+  const checked = await check(sources, wishes, (fault) => report.add(fault));
   await using _ = checked.spool;
-  refuseFaulty(checked, faults, options, io);
+  report.conclude();
+  refuseFaulty(checked, report, options, io);
   const outcome = await pushChecked(command, checked, { options, wishes, io });
-  const told = { ...outcome, faults, faultCount: checked.faults };
+  const told = { ...outcome, faults: report.kept, faultCount: checked.faults, proposal: report.proposal };
   if (options.json) printJson(io, outcomeJson(told));
   else io.out(outcomeText(told, io.style));
   if (outcome.sent?.interrupted)
@@ -55,15 +54,14 @@ export async function push(command: Command, files: string[], options: PushOptio
     throw new CommandFailure(`the queue refused ${outcome.sent.refused.length} rollouts: see above`);
 }
 
-/** Of a file that is wrong from top to bottom; all are told, and counted. */
-const MOST_FAULTS_KEPT = 1000;
-
 /** A program gets its answer on standard output here too. */
-function refuseFaulty(checked: Checked, faults: readonly Fault[], options: PushOptions, io: Io): void {
+function refuseFaulty(checked: Checked, report: FaultReport, options: PushOptions, io: Io): void {
   const { faults: faultCount, run } = checked;
   if (faultCount === 0 || options.skipInvalid) return;
   const facts = { run, runWasGiven: true, fleet: options.fleet, tasks: 0, repeats: options.repeats };
-  if (options.json) printJson(io, outcomeJson({ ...facts, sent: nothingSent(), faults, faultCount }));
+  const { kept: faults, proposal } = report;
+  if (options.json)
+    printJson(io, outcomeJson({ ...facts, sent: nothingSent(), faults, faultCount, proposal }));
   throw new CommandFailure(
     `${counted(faultCount, "faulty record")}, so nothing was pushed: correct them, or push the others with --skip-invalid`,
   );
@@ -79,7 +77,7 @@ async function pushChecked(
   command: Command,
   { spool, run }: Checked,
   { options, wishes, io }: Pushing,
-): Promise<Omit<Outcome, "faults" | "faultCount">> {
+): Promise<Omit<Outcome, "faults" | "faultCount" | "proposal">> {
   const tasks = Math.min(spool.count, options.limit ?? spool.count);
   if (tasks === 0) throw new CommandFailure("expected at least one task, found none");
   const facts = { run, runWasGiven: options.run !== undefined, tasks, repeats: options.repeats };

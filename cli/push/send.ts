@@ -34,7 +34,7 @@ const AT_ONCE = 8;
 
 export interface Sending {
   readonly tasks: AsyncIterable<Spooled>;
-  readonly wishes: Omit<Wishes, "run" | "mapping"> & { readonly run: string };
+  readonly wishes: Omit<Wishes, "run" | "mapping" | "allowEmptyQuery"> & { readonly run: string };
   readonly stop: AbortSignal;
   /** Told how many rollouts are done with. */
   readonly onDone: (count: number) => void;

@@ -9,6 +9,7 @@ import type { Format, Source } from "./records.ts";
 const formatOfName: readonly [RegExp, Format][] = [
   [/\.(jsonl|ndjson)$/i, "jsonl"],
   [/\.csv$/i, "csv"],
+  [/\.parquet$/i, "parquet"],
 ];
 
 /** @throws CommandFailure for a file that cannot be read */
@@ -21,10 +22,12 @@ export async function sourcesOf(
     throw new CommandFailure("expected - once, found it twice: standard input can be read only once");
   return await Promise.all(
     files.map(async (file): Promise<Source> => {
-      if (file === "-") return { name: "standard input", format, open: () => io.input };
+      if (file === "-") return { name: "standard input", path: undefined, format, open: () => io.input };
       await needReadable(file);
-      const known = formatOfName.find(([pattern]) => pattern.test(file))?.[1];
-      return { name: basename(file), format: format ?? known, open: () => createReadStream(file) };
+      const unpacked = file.replace(/\.(gz|zst)$/i, "");
+      const known = formatOfName.find(([pattern]) => pattern.test(unpacked))?.[1];
+      const open = () => createReadStream(file);
+      return { name: basename(file), path: file, format: format ?? known, open };
     }),
   );
 }

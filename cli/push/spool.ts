@@ -69,7 +69,7 @@ export class Spool implements AsyncDisposable {
   }
 
   async *#inOrder(): AsyncGenerator<Spooled> {
-    const stream = createReadStream(join(this.#folder, "tasks.jsonl"));
+    const stream = createReadStream(join(this.#folder, "tasks.jsonl"), "utf8");
     for await (const { text } of numberedLines(stream)) yield JSON.parse(text);
   }
 

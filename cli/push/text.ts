@@ -1,7 +1,7 @@
 /** How a push came out, in words and as JSON. */
 import type { Style } from "../io.ts";
 import { printable } from "../terminal-text.ts";
-import type { Fault } from "./prepare.ts";
+import type { Fault } from "./faults.ts";
 import type { Sent } from "./send.ts";
 
 export interface Outcome {
@@ -14,10 +14,12 @@ export interface Outcome {
   readonly sent: Sent | undefined;
   readonly faults: readonly Fault[];
   readonly faultCount: number;
+  /** The option `--map` that the faulty records ask for. */
+  readonly proposal: string | undefined;
 }
 
 export function outcomeJson(outcome: Outcome): object {
-  const { run, fleet, tasks, repeats, sent, faults, faultCount } = outcome;
+  const { run, fleet, tasks, repeats, sent, faults, faultCount, proposal } = outcome;
   return {
     run,
     fleet: fleet ?? null,
@@ -31,6 +33,7 @@ export function outcomeJson(outcome: Outcome): object {
     interrupted: sent?.interrupted ?? false,
     faults,
     fault_count: faultCount,
+    proposed_map: proposal ?? null,
   };
 }
 

@@ -1,5 +1,7 @@
 /** The options of `npm start`. */
 import { Command, InvalidArgumentError, Option } from "commander";
+import { parseMap } from "../../cli/push/mapping.ts";
+import type { Mapped } from "../../cli/push/record.ts";
 import { engineAddress } from "../../functions/adapters/engine/index.ts";
 import { SettingsError } from "../../functions/core/errors.ts";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
@@ -9,6 +11,9 @@ export interface JobOptions {
   readonly rollouts: number;
   readonly repeats: number;
   readonly tasks: string | undefined;
+  /** Fields of a task from columns of its record. */
+  readonly map?: readonly Mapped[];
+  readonly allowEmptyQuery?: boolean;
   readonly seed: number;
   readonly engine: string | undefined;
   /** Undefined: as cdk.json says, else that of the fleet's name, else math. */
@@ -33,7 +38,9 @@ export function readOptions(argv: readonly string[]): JobOptions {
     )
     .option("--rollouts <n>", "how many rollouts to run", whole, 128)
     .option("--repeats <n>", "rollouts of each task (GRPO's group)", whole, 4)
-    .option("--tasks <file.jsonl>", "one AgentJet task a line, instead of generated word problems")
+    .option("--tasks <file>", "tasks as sortie push reads them, instead of generated word problems")
+    .option("--map <pairs>", "fields of the task from fields of the record: target=source,…", parseMap)
+    .option("--allow-empty-query", "run tasks with neither main_query nor init_messages")
     .option("--seed <n>", "of the problems and of the stand-in's model", natural, 1)
     .option("--engine <url>", "a real engine instead of the stand-in", address)
     .option(

@@ -1,27 +1,40 @@
 /** The tasks of a local run: from a file, or generated. */
-import { readFile } from "node:fs/promises";
+import { FaultReport } from "../../cli/push/faults.ts";
+import { check } from "../../cli/push/prepare.ts";
+import { sourcesOf } from "../../cli/push/sources.ts";
 import type { Task } from "../../functions/core/protocol.ts";
 import { InputError } from "../input-error.ts";
 import { generateProblems } from "../problems/problems.ts";
 import type { JobOptions } from "./options.ts";
 import { parseTaskLines } from "./task-lines.ts";
 
+/** @throws InputError, and the CommandFailure of `sortie push`, which reads the same files */
 export async function tasksOf(options: JobOptions): Promise<Task[]> {
   const count = Math.ceil(options.rollouts / options.repeats);
   if (options.tasks === undefined) return generateProblems({ seed: options.seed, count });
-  const { tasks, faults } = parseTaskLines(await readText(options.tasks));
-  if (faults.length > 0) {
-    const shown = faults.slice(0, 20).map(({ line, fault }) => `  line ${line}: ${fault}`);
+  const sources = await sourcesOf([options.tasks], undefined, { input: process.stdin });
+  const faults: string[] = [];
+  const report = new FaultReport((line) => faults.push(line));
+  const checked = await check(sources, wishesOf(options), (fault) => report.add(fault));
+  await using spool = checked.spool;
+  report.conclude();
+  if (checked.faults > 0)
     throw new InputError(
-      `${options.tasks}: ${faults.length} faulty line(s), so nothing was pushed:\n${shown.join("\n")}`,
+      `${faults.join("\n")}\n${options.tasks}: ${checked.faults} faulty record(s), so nothing was pushed`,
     );
-  }
-  if (tasks.length === 0) throw new InputError(`${options.tasks}: expected one task a line, found none`);
-  return tasks.slice(0, count);
+  if (spool.count === 0) throw new InputError(`${options.tasks}: expected at least one task, found none`);
+  const tasks: Task[] = [];
+  for await (const { task } of spool.read({ limit: count })) tasks.push(task);
+  return tasks;
 }
 
-async function readText(file: string): Promise<string> {
-  return await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new InputError(`${file}: expected a JSONL file of tasks, could not read it (${error.code})`);
-  });
+function wishesOf({ map = [], repeats, allowEmptyQuery = false }: JobOptions) {
+  return {
+    mapping: map,
+    run: undefined,
+    repeats,
+    episodeType: "train" as const,
+    discardTimeout: undefined,
+    allowEmptyQuery,
+  };
 }

@@ -34,7 +34,8 @@ async function file(name: string, text: string): Promise<string> {
   return path;
 }
 
-const tasks = (...ids: string[]) => ids.map((task_id) => `${JSON.stringify({ task_id })}\n`).join("");
+const tasks = (...ids: string[]) =>
+  ids.map((task_id) => `${JSON.stringify({ task_id, main_query: "?" })}\n`).join("");
 
 async function push(args: readonly string[], given: Circumstances = {}): Promise<Ran> {
   return await sortie(["push", "--fleet", "main", ...args], { environment: deployed.environment, ...given });
@@ -75,7 +76,7 @@ describe("sortie push", () => {
 
   test("names the run after the tasks: the same tasks, the same run", async () => {
     const path = await file("named.jsonl", tasks("a", "b"));
-    const other = await file("other.json", `[${tasks("a").trim()},\n{"task_id":"b"}]`);
+    const other = await file("other.json", `[${tasks("a").trim()},\n{"task_id":"b","main_query":"?"}]`);
     const { run } = (await push([path, "--json", "--dry-run"])).json() as { run: string };
     expect(run).toMatch(/^push-[0-9a-f]{16}$/);
     const again = [[other], [path, "--shuffle", "3"], [path, "--limit", "1"], [path, "--repeats", "8"]];
@@ -206,7 +207,7 @@ describe("pushing again", () => {
 });
 
 describe("faulty records", () => {
-  const text = `{"task_id":"a"}\n{"task_id":""}\nnonsense\n{"task_id":"a"}\n{"task_id":"big","main_query":"${"x".repeat(1_048_576)}"}\n{"task_id":"z"}\n`;
+  const text = `{"task_id":"a","main_query":"?"}\n{"task_id":""}\nnonsense\n{"task_id":"a","main_query":"?"}\n{"task_id":"big","main_query":"${"x".repeat(1_048_576)}"}\n{"task_id":"z","main_query":"?"}\n`;
 
   test("are all told by line, and nothing is pushed", async () => {
     const ran = await push([await file("faulty.jsonl", text), "--run", "r"]);
@@ -284,7 +285,7 @@ describe("what cannot be pushed", () => {
     ["no file", [], "missing required argument 'file'"],
     ["a run with a slash", ["x", "--run", "a/b"], "Expected 1 to 128 letters, digits, or any of _ . : -"],
     ["no repeats", ["x", "--repeats", "0"], "Expected a whole number from 1 on."],
-    ["an unknown format", ["x", "--format", "parquet"], "Allowed choices are jsonl, json, csv."],
+    ["an unknown format", ["x", "--format", "xml"], "Allowed choices are jsonl, json, csv, parquet."],
   ])("%s is a fault of the command line", async (_, args, message) => {
     const ran = await push(args);
     expect(ran.code).toBe(2);

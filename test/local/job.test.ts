@@ -87,14 +87,18 @@ test("two systems at once on one engine leave each other's episodes alone", { ti
 
 describe("npm start with bad input pushes nothing, and says what is wrong:", () => {
   test("faulty lines of a task file, by their numbers", { timeout }, async () => {
-    const path = file("bad.jsonl", '{"task_id":"a"}\n\n{bad\n{"task_id":""}\n[]\n');
+    const path = file(
+      "bad.jsonl",
+      '{"task_id":"a","main_query":"?"}\n\n{bad\n{"task_id":""}\n[]\n{"task_id":"a","main_query":"!"}\n',
+    );
     const { code, out, err } = await npmStart("--tasks", path).done;
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toBe(
-      `${path}: 3 faulty line(s), so nothing was pushed:\n` +
-        "  line 3: expected a task as JSON, found 4 characters that begin with { (SyntaxError)\n" +
-        "  line 4: not a rollout: task_id: expected a task_id that is not empty: the engine groups rewards by it\n" +
-        "  line 5: expected a JSON object with a task, found an array of 0\n",
+      'bad.jsonl:3: expected a task as JSON, found "{bad"\n' +
+        "bad.jsonl:4: not a rollout: task_id: expected a task_id that is not empty: the engine groups rewards by it\n" +
+        'bad.jsonl:5: expected a JSON object with a task, found "[]"\n' +
+        'bad.jsonl:6: task_id "a" stands at bad.jsonl:1 already: give each task its own, or use --repeats\n' +
+        `${path}: 4 faulty record(s), so nothing was pushed\n`,
     );
   });
 
@@ -102,9 +106,13 @@ describe("npm start with bad input pushes nothing, and says what is wrong:", () 
     [
       "a missing file",
       () => ["--tasks", join(folder, "none")],
-      /none: expected a JSONL file .+\(ENOENT\)\n$/,
+      /none: expected a file of tasks, found no such file\n$/,
     ],
-    ["an empty file", () => ["--tasks", file("empty", "\n\n")], /: expected one task a line, found none\n$/],
+    [
+      "an empty file",
+      () => ["--tasks", file("empty", "\n\n")],
+      /: expected at least one task, found none\n$/,
+    ],
     [
       "an unknown option",
       () => ["--rolouts", "4"],

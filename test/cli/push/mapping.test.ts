@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { parseMap, taskOf } from "../../../cli/push/mapping.ts";
 
 describe("without a mapping", () => {
-  test("the record is the task, other fields are left out", () => {
-    expect(taskOf({ task_id: "a", main_query: "q", level: 3 }, [])).toEqual({
+  test("the record is the task", () => {
+    expect(taskOf({ task_id: "a", main_query: "q" }, [])).toEqual({
       task_id: "a",
       main_query: "q",
       init_messages: [],
@@ -13,7 +13,7 @@ describe("without a mapping", () => {
   });
 
   test("an envelope with a task alone is taken", () => {
-    expect(taskOf({ task: { task_id: "a" } }, [])).toMatchObject({ task_id: "a" });
+    expect(taskOf({ task: { task_id: "a", main_query: "q" } }, [])).toMatchObject({ task_id: "a" });
   });
 
   test("an envelope that says more is refused, since push would not keep it", () => {
@@ -51,7 +51,12 @@ describe("with a mapping", () => {
 
   test("fields within fields are reached both ways, and beside the record's own metadata", () => {
     const mapping = parseMap("task_id=extra.id,metadata.a.b=extra.level,metadata.c=x.y");
-    const record = { extra: { id: "t", level: 3 }, "x.y": "literal", metadata: { kept: true, a: { z: 1 } } };
+    const record = {
+      main_query: "q",
+      extra: { id: "t", level: 3 },
+      "x.y": "literal",
+      metadata: { kept: true, a: { z: 1 } },
+    };
     expect(taskOf(record, mapping)).toMatchObject({
       task_id: "t",
       metadata: { kept: true, a: { z: 1, b: 3 }, c: "literal" },
@@ -71,7 +76,10 @@ describe("with a mapping", () => {
   });
 
   test("a name such as __proto__ is a name like any other", () => {
-    const task = taskOf({ id: "a", x: { polluted: true } }, parseMap("task_id=id,metadata.__proto__=x"));
+    const task = taskOf(
+      { id: "a", main_query: "q", x: { polluted: true } },
+      parseMap("task_id=id,metadata.__proto__=x"),
+    );
     expect(Object.hasOwn(task.metadata, "polluted")).toBe(false);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });

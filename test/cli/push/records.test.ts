@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { LONGEST_LINE } from "../../../cli/push/lines.ts";
-import { type Format, type InputRecord, readRecords } from "../../../cli/push/records.ts";
+import type { InputRecord } from "../../../cli/push/record.ts";
+import { type Format, readRecords } from "../../../cli/push/records.ts";
 
 /** In chunks of three bytes, so that characters, quotes and lines are cut apart. */
 async function read(text: string | Uint8Array, format?: Format, chunkBytes = 3): Promise<InputRecord[]> {
@@ -9,7 +10,7 @@ async function read(text: string | Uint8Array, format?: Format, chunkBytes = 3):
   const chunks = Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, index) =>
     bytes.subarray(index * chunkBytes, (index + 1) * chunkBytes),
   );
-  const source = { name: "in", format, open: () => Readable.from(chunks) };
+  const source = { name: "in", path: undefined, format, open: () => Readable.from(chunks) };
   const records: InputRecord[] = [];
   for await (const record of readRecords(source)) records.push(record);
   // The CSV reader tells of faults ahead of the rows before them.
@@ -105,6 +106,6 @@ test("nothing at all is no record", async () => {
 
 test("text of which nobody can tell the format asks for it", async () => {
   await expect(read("id,question\n")).rejects.toThrow(
-    'in: expected JSONL, a JSON array or CSV, found a text that begins with "i": give --format',
+    'in: expected JSONL, a JSON array, CSV or Parquet, found a text that begins with "i": give --format',
   );
 });
