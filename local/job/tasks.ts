@@ -6,7 +6,6 @@ import type { Task } from "../../functions/core/protocol.ts";
 import { InputError } from "../input-error.ts";
 import { generateProblems } from "../problems/problems.ts";
 import type { JobOptions } from "./options.ts";
-import { parseTaskLines } from "./task-lines.ts";
 
 /** @throws InputError, and the CommandFailure of `sortie push`, which reads the same files */
 export async function tasksOf(options: JobOptions): Promise<Task[]> {
