@@ -3,6 +3,7 @@
 import type { TableOptions } from "./adapters/table/client.ts";
 import { createEngineStateStore, readAgreeRequest } from "./adapters/table/engine-state.ts";
 import { createLeaseStore, tickLease } from "./adapters/table/lease.ts";
+import type { Clock } from "./core/clock.ts";
 import type { Engine } from "./core/engine.ts";
 import { Agreement } from "./core/engine-lifecycle/agree.ts";
 import { driveEngine } from "./core/engine-lifecycle/drive.ts";
@@ -11,7 +12,6 @@ import { withLease } from "./core/engine-lifecycle/lease.ts";
 import type { FleetQueue } from "./core/housekeeping/take-snapshot.ts";
 import type { Log } from "./core/ports.ts";
 import { deployedFleetId, type LifecycleEnvironment } from "./environment.ts";
-import { systemClock as clock } from "./system-clock.ts";
 
 export interface Drive {
   /** `holder` names this tick, `endsAt` (unix ms) is when its time is up. */
@@ -21,11 +21,16 @@ export interface Drive {
   agree(log: Log): Promise<void>;
 }
 
+export interface DriveParts {
+  readonly table: TableOptions;
+  readonly engine: Engine;
+  readonly fleets: readonly FleetQueue[];
+  readonly clock: Clock;
+}
+
 export function createDrive(
   environment: LifecycleEnvironment,
-  table: TableOptions,
-  engine: Engine,
-  fleets: readonly FleetQueue[],
+  { table, engine, fleets, clock }: DriveParts,
 ): Drive {
   const states = createEngineStateStore(table);
   const leases = createLeaseStore(table);

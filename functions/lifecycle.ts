@@ -10,6 +10,7 @@ import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createLifecycleStore } from "./adapters/table/lifecycle.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
+import { TableTime } from "./adapters/table/table-time.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
 import { createWatchStore } from "./adapters/table/watch.ts";
 import { FleetGate } from "./core/circuit/gate.ts";
@@ -23,12 +24,14 @@ import { engineCredentials, engineDispatcher } from "./engine-credentials.ts";
 import { deployedFleetId, readLifecycleEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
 import { createMeter, publishSnapshot } from "./meter.ts";
-import { systemClock as clock } from "./system-clock.ts";
+import { createTableClock } from "./table-clock.ts";
 
 const environment = readLifecycleEnvironment(process.env);
+const time = new TableTime();
+const clock = createTableClock(time);
 const dispatcher = engineDispatcher(environment.engineUrl, engineCredentials(environment, clock));
 const queues = createQueueClient();
-const table = tableOptions(environment.table);
+const table = tableOptions(environment.table, time);
 const store = createLifecycleStore({ ...table, snapshotTtlDays: environment.snapshotTtlDays });
 const rollouts = createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays });
 const aborts = createAbortStore(table);
@@ -55,10 +58,11 @@ const fleets: FleetQueue[] = environment.fleets.map(
 
 export async function handler(_event: unknown, context: Context): Promise<{ at?: string; status?: string }> {
   const log = createLog({ engine: environment.engine, invocation: context.awsRequestId });
+  await clock.adjust(() => watch.read(environment.engine));
   const endsAt = clock.now() + context.getRemainingTimeInMillis();
   // Its own: what an earlier tick asked of the engine is not this one's answer.
   const engine = createEngine({ url: environment.engineUrl, clock, dispatcher });
-  const drive = createDrive(environment, table, engine, fleets);
+  const drive = createDrive(environment, { table, engine, fleets, clock });
   const snapshot = await tick(
     {
       clock,

@@ -14,6 +14,7 @@ import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createLateResultStore } from "./adapters/table/late-results.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
+import { TableTime } from "./adapters/table/table-time.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import type { Hosted } from "./agent-host.ts";
@@ -25,13 +26,15 @@ import { engineCredentials, engineDispatcher } from "./engine-credentials.ts";
 import { fleetLimits, readRolloutEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
 import { createMeter, publishWaited } from "./meter.ts";
-import { systemClock as clock } from "./system-clock.ts";
+import { createTableClock } from "./table-clock.ts";
 
 const environment = readRolloutEnvironment(process.env);
 const limits = fleetLimits(environment);
+const time = new TableTime();
+const clock = createTableClock(time);
 const credentials = engineCredentials(environment, clock);
 const dispatcher = engineDispatcher(environment.engineUrl, credentials);
-const table = tableOptions(environment.table);
+const table = tableOptions(environment.table, time);
 
 const gates = createGateStore(table);
 const agents = new AgentHosts({
@@ -41,6 +44,7 @@ const agents = new AgentHosts({
   environment: agentEnvironment(process.env),
   memoryMb: Number(process.env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] ?? 512),
   blockSeconds: environment.agentBlockSeconds,
+  offsetMs: () => clock.offsetMs,
   token:
     credentials &&
     (async (renew) => {
@@ -75,6 +79,7 @@ const nextSerial = () => {
 
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const log = createLog({ fleet: limits.fleet, invocation: context.awsRequestId });
+  await clock.adjust(() => gates.read(limits.fleet));
   const gate = new FleetGate({ clock, log, gates }, limits.fleet);
   // Its own: what an earlier invocation asked of the engine is not this one's answer.
   const engine = representedEngine(createEngine({ url: environment.engineUrl, clock, dispatcher }), {

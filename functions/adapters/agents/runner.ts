@@ -27,6 +27,8 @@ export interface RunnerOptions {
   readonly memoryMb: number;
   /** An event loop that has answered nothing for so long is blocked. */
   readonly blockSeconds: number;
+  /** What the function's clock adds to the machine's time, which agents see, ms. Default: nothing. */
+  readonly offsetMs?: () => number;
   /** The token of the proxy before the engine; read again where `renew`. */
   readonly token?: ((renew: boolean) => Promise<{ headers: Headers; version: number }>) | undefined;
   /** For what belongs to no agent. */
@@ -37,6 +39,8 @@ const PING_MS = 1000;
 const LOADING_SECONDS = 30;
 /** An agent alone in its process that has not heeded its signal by then is ended. */
 const GRACE_MS = 2000;
+/** A thread that has not ended by then is left behind. */
+const END_MS = 1000;
 /** Parts of the function's memory that agents' heaps may take: all that share the thread, and each one alone. */
 const SHARED_HEAP = 0.6;
 const ALONE_HEAP = 0.25;
@@ -80,6 +84,10 @@ export class AgentHosts implements AgentRunner {
     this.#places = { free: Math.max(1, Math.floor((options.memoryMb - OWN_MB) / PROCESS_MB)) };
   }
 
+  #offsetMs(): number {
+    return this.#options.offsetMs?.() ?? 0;
+  }
+
   /** Rejects where the agent cannot be loaded. */
   async ready(): Promise<void> {
     await this.#sharedHost().ready.promise;
@@ -111,7 +119,8 @@ export class AgentHosts implements AgentRunner {
     host.hosted += 1;
     const { rollout, grant, deadline, allowUnusualRewards, signal } = work;
     const { task, episodeType } = rollout;
-    post(host, { kind: "start", id, task, episodeType, grant, deadline, allowUnusualRewards });
+    const own = { deadline: deadline - this.#offsetMs(), allowUnusualRewards };
+    post(host, { kind: "start", id, task, episodeType, grant, ...own });
     const abort = () => this.#abort(host, id, signal);
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
@@ -184,7 +193,9 @@ export class AgentHosts implements AgentRunner {
     const agent = host.agents.get(message.id);
     if (!agent) return;
     if (message.kind === "calls") {
-      Object.assign(agent, { calls: message.calls, lastCallAt: message.lastCallAt });
+      const { calls, lastCallAt: own } = message;
+      const lastCallAt = own === undefined ? undefined : own + this.#offsetMs();
+      Object.assign(agent, { calls, lastCallAt });
       return;
     }
     host.agents.delete(message.id);
@@ -233,10 +244,12 @@ export class AgentHosts implements AgentRunner {
     const running = host.alone || host.waiting ? undefined : await host.handle.whoRuns();
     if (running) host.verdict = { what: `${what}, in ${running.at}`, id: running.id };
     host.handle.end();
+    // A thread that waits in native code, as for a command, ends only when that returns: its agents are not to wait for it.
+    setTimeout(() => this.#died(host, what), END_MS).unref();
   }
 
   #died(host: Host, seen: string): void {
-    this.#hosts.delete(host);
+    if (!this.#hosts.delete(host)) return;
     if (host === this.#shared) this.#shared = undefined;
     const { what, id } = host.verdict ?? { what: seen };
     host.ready.reject(new Error(`the agent ${what}`));

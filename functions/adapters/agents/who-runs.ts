@@ -10,7 +10,7 @@ export interface Running {
   readonly at: string;
 }
 
-/** A thread that waits in native code, as in `Atomics.wait`, is not interrupted. */
+/** A thread that waits in native code, as in `execSync`, is not interrupted. */
 const PATIENCE_MS = 5000;
 
 interface Paused {

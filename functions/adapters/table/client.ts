@@ -3,6 +3,7 @@ import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import { storedName } from "../../core/stored-size.ts";
 import { namesRefusals } from "./refusals.ts";
+import { TableTime, tellsTime } from "./table-time.ts";
 
 /**
  * Short limits and few tries: a write that fails is repeated by the domain, which knows how much time there is. SDK
@@ -23,9 +24,10 @@ export interface TableOptions {
   readonly once?: DynamoDBClient;
 }
 
-/** With the clients of a function. */
-export function tableOptions(table: string): Required<TableOptions> {
-  return { client: createTableClient(), once: createTableClient({ maxAttempts: 1 }), table };
+/** With the clients of a function, whose answers tell `time`. */
+export function tableOptions(table: string, time = new TableTime()): Required<TableOptions> {
+  const [client, once] = [createTableClient(), createTableClient({ maxAttempts: 1 })];
+  return { client: tellsTime(client, time), once: tellsTime(once, time), table };
 }
 
 export type Key = { pk: string; sk: string };

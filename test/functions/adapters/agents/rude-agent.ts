@@ -20,7 +20,8 @@ const deeds: Record<string, () => unknown> = {
     await delay(20);
   },
   spin: () => spinForever(),
-  "wait for good": () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
+  // In native code, where no debugger interrupts it.
+  "wait for good": () => execSync("sleep 60"),
   bloat: async () => {
     const hoard: number[][] = [];
     for (;;) {
@@ -42,6 +43,9 @@ const agent: Agent = async (task, episode) => {
   await delay(20);
   if (task.env_type === "ask") await episode.chat({ messages: [{ role: "user", content: "2+2?" }] });
   await deeds[task.env_type]?.();
-  return { reward: 1, metadata: { env: { ...process.env }, thread: task.env_type } };
+  return {
+    reward: 1,
+    metadata: { env: { ...process.env }, thread: task.env_type, deadline: episode.deadline },
+  };
 };
 export default agent;

@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -192,16 +192,31 @@ test.each([false, true])("agents see the user's environment and none of ours (al
   expect(own).toEqual({ MY_SETTING: "on", AWS_REGION: "eu-central-1" });
 });
 
-test.each([false, true])("model calls are counted and carry the proxy's token (alone: %s)", async (alone) => {
-  const seen: unknown[] = [];
+async function modelServer(see: (request: IncomingMessage) => void): Promise<string> {
   const server = createServer((request, response) => {
-    seen.push([request.url, request.headers["authorization"], request.headers["x-token"]]);
+    see(request);
     response.setHeader("content-type", "application/json");
     response.end('{"choices":[{"message":{"role":"assistant","content":"4"}}]}');
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
-  const engineUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("an agent has its deadline by the machine's time; its last call is told by the function's", async () => {
+  const { start } = open({ offsetMs: () => -300_000 });
+  const running = start("ask", { url: `${await modelServer(() => undefined)}/v1` });
+  const outcome = await running.outcome;
+  const { deadline } = (outcome.kind === "output" ? outcome.output.metadata : {}) as { deadline: number };
+  const minutes = (at: number) => Math.round((at - Date.now()) / 60_000);
+  expect([minutes(deadline), minutes(running.lastCallAt() ?? 0)]).toEqual([6, -5]);
+});
+
+test.each([false, true])("model calls are counted and carry the proxy's token (alone: %s)", async (alone) => {
+  const seen: unknown[] = [];
+  const engineUrl = await modelServer(({ url, headers }) =>
+    seen.push([url, headers["authorization"], headers["x-token"]]),
+  );
   const token = async () => ({ headers: { "x-token": "secret" }, version: 0 });
   const { start } = open({ hosted: { engineUrl, guarded: true }, token });
   const agent = start("ask", { alone, url: `${engineUrl}/v1` });

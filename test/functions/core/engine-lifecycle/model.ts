@@ -31,6 +31,8 @@ export class World {
   readonly clock = new VirtualClock(1_000_000);
   readonly engine = new ModelEngine(this);
   chaos: Chaos = calm;
+  /** Each process's clock is off by at most so much. */
+  skewMs = 0;
   desired: Desired | undefined;
   observed: Observed | undefined;
   lease: LeaseRecord | undefined;
@@ -64,27 +66,33 @@ export class World {
 
   /** One invocation of the function: its own ports, which may die or sleep at every point. */
   process(id: string, seconds = 900): Process {
-    return new Process(this, id, this.clock.now() + seconds * 1000);
+    const aheadMs = this.skewMs === 0 ? 0 : this.below(2 * this.skewMs) - this.skewMs;
+    return new Process(this, id, { until: this.clock.now() + seconds * 1000, aheadMs });
   }
 }
 
 export class Process {
   readonly id: string;
+  /** By its own clock. */
   readonly endsAt: number;
   readonly #world: World;
+  readonly #until: number;
+  readonly #aheadMs: number;
   #dead = false;
   #frozenUntil = 0;
 
-  constructor(world: World, id: string, endsAt: number) {
+  constructor(world: World, id: string, { until, aheadMs }: { until: number; aheadMs: number }) {
     this.#world = world;
     this.id = id;
-    this.endsAt = endsAt;
+    this.#until = until;
+    this.#aheadMs = aheadMs;
+    this.endsAt = until + aheadMs;
   }
 
   get clock() {
     const { clock } = this.#world;
     return {
-      now: () => clock.now(),
+      now: () => clock.now() + this.#aheadMs,
       sleep: async (ms: number, signal?: AbortSignal) => {
         await clock.sleep(ms, signal);
         await this.#alive();
@@ -108,7 +116,7 @@ export class Process {
   async #alive(): Promise<void> {
     const { clock } = this.#world;
     while (clock.now() < this.#frozenUntil) await clock.sleep(this.#frozenUntil - clock.now());
-    if (this.#dead || clock.now() > this.endsAt) await never();
+    if (this.#dead || clock.now() > this.#until) await never();
   }
 
   async #guarded<T>(what: string, act: () => T | Promise<T>): Promise<T> {
