@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { EngineError } from "../errors.ts";
 import type { ClaimAnswer } from "../protocol.ts";
+import type { ClaimLine } from "./claim-line.ts";
 
 export interface ClaimOptions {
   readonly clock: Clock;
@@ -9,6 +10,8 @@ export interface ClaimOptions {
   readonly waitUntil: number;
   /** Ends the waiting. A claim under way is let finish: cutting it off could lose an episode that was granted. */
   readonly signal?: AbortSignal | undefined;
+  /** Where it waits together with others. Absent: alone, with the reference's delays. */
+  readonly line?: ClaimLine | undefined;
   /** Asked before each claim: why nothing may be claimed any more, which ends the waiting; undefined: go on. */
   readonly closed?: (() => Promise<Closed | undefined>) | undefined;
   /** Asked before each claim of a train episode. An `EngineError` of it counts as an error of the engine. */

@@ -6,11 +6,13 @@
 import type { Engine } from "../engine.ts";
 import { EngineError, InvalidMessageError } from "../errors.ts";
 import type { ClaimAnswer, ClaimRequest, EngineStatus } from "../protocol.ts";
+import type { ClaimLine } from "./claim-line.ts";
 import type { ClaimOptions, ClaimOutcome, Granted, WaitReason } from "./claim-outcome.ts";
 import {
   delayAfterRefusal,
   expiryOf,
   isNoEpisodes,
+  NO_EPISODES_DELAY,
   POLL_DELAY,
   RETRY_DELAY,
   THROTTLED_DELAY,
@@ -48,7 +50,7 @@ export async function claimEpisode(
     const status = await engine.status();
     const step = await tries.next(status);
     if (step.kind !== "again") return step;
-    const stop = await pause(step.delay * 1000, options);
+    const stop = await waitAfter(step, status, options);
     if (stop === undefined) continue;
     const error = tries.lost?.error;
     if (error !== undefined) return { kind: "unclear-claim", error, status: status.engine_status };
@@ -64,11 +66,39 @@ export async function claimEpisode(
   }
 }
 
+type Stop = "late" | "stopped";
+
+/** Waits for the next try: in line with others where there is one, unless the engine is in trouble. */
+async function waitAfter(
+  step: Again,
+  status: EngineStatus,
+  options: ClaimOptions,
+): Promise<Stop | undefined> {
+  const { line } = options;
+  if (line && step.reason === "no-episodes") return await stand(line, options);
+  const soon = step.reason === "not-rolling" && soonRolling.has(status.engine_status);
+  if (step.reason === "not-rolling") line?.notRolling();
+  return await pause(line && soon ? line.untilLook() : step.delay * 1000, options);
+}
+
+async function stand(line: ClaimLine, options: ClaimOptions): Promise<Stop | undefined> {
+  const { clock, signal, waitUntil } = options;
+  if (signal?.aborted) return "stopped";
+  if (clock.now() >= waitUntil) return "late";
+  await line.turn(waitUntil, signal);
+  if (signal?.aborted) return "stopped";
+  return clock.now() >= waitUntil ? "late" : undefined;
+}
+
+/** From these an engine comes to ROLLING by itself, within a batch's time. */
+const soonRolling: ReadonlySet<string> = new Set([
+  "ENGINE.ROLLING_POST",
+  "ENGINE.WEIGHT_SYNCING",
+  "ENGINE.WEIGHT_EXPORTING",
+]);
+
 /** Sleeps, unless that would last past `waitUntil`; says why the waiting is over, if it is. */
-async function pause(
-  ms: number,
-  { clock, signal, waitUntil }: ClaimOptions,
-): Promise<"late" | "stopped" | undefined> {
+async function pause(ms: number, { clock, signal, waitUntil }: ClaimOptions): Promise<Stop | undefined> {
   if (signal?.aborted) return "stopped";
   if (clock.now() + ms > waitUntil) return "late";
   try {
@@ -84,6 +114,7 @@ async function pause(
 class ClaimLoop {
   /** `at` is when that claim was sent, unix ms. */
   lost: { readonly error: EngineError; readonly at: number } | undefined;
+  #waitsForRolling = false;
   readonly #engine: Engine;
   readonly #request: ClaimRequest;
   readonly #options: ClaimOptions;
@@ -99,7 +130,11 @@ class ClaimLoop {
     const found = await this.#clearUp(status).catch(afterError);
     if (found !== undefined) return found;
     if (this.#options.signal?.aborted) return again("stopped", "", 0);
-    if (status.engine_status !== "ENGINE.ROLLING") return notRolling(status);
+    const rolled = this.#waitsForRolling;
+    this.#waitsForRolling = status.engine_status !== "ENGINE.ROLLING";
+    if (this.#waitsForRolling) return notRolling(status);
+    // All who waited would ask at once for what is not offered yet.
+    if (rolled && this.#options.line) return inLine(this.#options.line);
     try {
       return await this.#claim(status);
     } catch (error) {
@@ -136,6 +171,7 @@ class ClaimLoop {
   }
 
   #granted(grant: ClaimAnswer, claimedAt: number, status: EngineStatus): Granted {
+    this.#options.line?.granted();
     const expiresAt = expiryOf(claimedAt, this.#request.discard_episode_timeout);
     return { kind: "granted", grant, claimedAt, expiresAt, globalStep: status.global_step ?? null };
   }
@@ -143,6 +179,11 @@ class ClaimLoop {
 
 function again(reason: WaitReason, detail: string, delay: number): Again {
   return { kind: "again", reason, detail, delay };
+}
+
+function inLine(line: ClaimLine): Again {
+  line.rolled();
+  return again("no-episodes", "the engine has just begun to roll", NO_EPISODES_DELAY);
 }
 
 function notRolling({ engine_status, engine_status_detail: detail }: EngineStatus): Again {

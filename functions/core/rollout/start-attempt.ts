@@ -8,6 +8,7 @@ import { describeError, InvalidMessageError, isUnstorable } from "../errors.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import type { ClaimAnswer, ThrottlePolicy } from "../protocol.ts";
 import { type ClaimOutcome, claimEpisode, type Granted } from "./claim.ts";
+import type { ClaimLine } from "./claim-line.ts";
 import { evalName } from "./eval-name.ts";
 import { giveBack } from "./give-back.ts";
 import type { Attempt, RolloutItem } from "./item.ts";
@@ -24,6 +25,7 @@ export async function claimFor(
     probe: Probe | undefined;
     /** The rollout's item as it was read, and when (unix ms). */
     known: { item: RolloutItem | undefined; at: number };
+    line?: ClaimLine | undefined;
   },
   ports: Ports,
   limits: FleetLimits,
@@ -45,6 +47,7 @@ export async function claimFor(
     clock: ports.clock,
     waitUntil: Math.min(ports.clock.now() + limits.claimWaitSeconds * 1000, latest),
     signal: turn?.over,
+    line: invocation.line,
     closed: async () => {
       const detail = await ports.gate.closedFor(invocation.probe);
       if (detail !== undefined) return { reason: "closed", detail };
