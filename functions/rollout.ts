@@ -86,11 +86,13 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     fleetId: limits.fleetId,
     clock,
   });
+  const waited = new WaitedMeter();
   const batch = {
     id: context.awsRequestId,
     endsAt: clock.now() + context.getRemainingTimeInMillis(),
     memoryMb: Number(context.memoryLimitInMB),
     nextSerial,
+    deferred: (record: QueueRecord) => waited.note(record),
   };
   const back = await runBatch(
     event.Records.map(queueRecord),
@@ -98,14 +100,31 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     { ...shared, engine, log, gate },
     limits,
   );
-  noteWaiting(event.Records.filter(({ messageId }) => back.includes(messageId)));
+  waited.publish();
   return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
 }
 
-/** SQS's own age of the oldest message leaves out those that were received three times or more. */
-function noteWaiting(deferred: readonly SQSRecord[]): void {
-  const sent = deferred.map(({ attributes }) => Number(attributes.SentTimestamp));
-  if (sent.length > 0) publishWaited(limits.fleet, Math.max(0, (clock.now() - Math.min(...sent)) / 1000));
+const WAITED_INTERVAL_MS = 60_000;
+
+/**
+ * SQS's own age of the oldest message leaves out those that were received three times or more. One metric line a minute,
+ * since an invocation may last as long as a function can.
+ */
+class WaitedMeter {
+  #oldest = Number.POSITIVE_INFINITY;
+  #publishedAt = clock.now();
+
+  note({ sentAt }: QueueRecord): void {
+    this.#oldest = Math.min(this.#oldest, sentAt);
+    if (clock.now() - this.#publishedAt >= WAITED_INTERVAL_MS) this.publish();
+  }
+
+  publish(): void {
+    if (Number.isFinite(this.#oldest))
+      publishWaited(limits.fleet, Math.max(0, (clock.now() - this.#oldest) / 1000));
+    this.#oldest = Number.POSITIVE_INFINITY;
+    this.#publishedAt = clock.now();
+  }
 }
 
 function queueRecord(record: SQSRecord): QueueRecord {

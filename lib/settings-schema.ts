@@ -43,6 +43,8 @@ export const fleetShape = {
   reservedConcurrency: whole(1, 1_000_000).optional(),
   /** How long SQS gathers messages for one invocation, s. */
   batchWindowSeconds: whole(0, 300, "SQS's limit"),
+  /** Whether an invocation takes further messages itself while it has free places and enough time. */
+  keepPlacesFull: yesOrNo,
   /** How long running episodes get once the engine has its samples, s. Absent: until their deadline. */
   stragglerGraceSeconds: whole(1, 900).optional(),
   /** `ratio × batchSize` bounds how many different tasks of the fleet are in the engine's batch. Absent: no bound. */
@@ -150,6 +152,7 @@ export const fleetDefaults: Omit<FleetSettings, "engine"> = {
   settleMarginSeconds: 20,
   allowUnusualRewards: false,
   batchWindowSeconds: 0,
+  keepPlacesFull: true,
 };
 
 export const deploymentDefaults: DeploymentSettings = {

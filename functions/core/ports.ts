@@ -79,6 +79,8 @@ export interface DeadLetter {
   readonly attributes: Readonly<Record<string, string>>;
 }
 export interface Queue {
+  /** At most so many messages, hidden for as long as those of an event; waits up to so long for the first. */
+  receive(count: number, waitSeconds: number): Promise<QueueRecord[]>;
   /** Hides the message for so long, from now. */
   defer(receipt: string, seconds: number): Promise<void>;
   /** Lets messages be received at once. Those whose receipt is no longer good are passed over. */
@@ -108,6 +110,8 @@ export interface FleetLimits {
   readonly stragglerGraceSeconds: number | undefined;
   /** Absent: any number of different tasks may be in the engine's batch. */
   readonly throttle?: ThrottleSetting | undefined;
+  /** Rollouts that one invocation runs at once. Absent: it runs what the event source gave it, and takes no more. */
+  readonly places?: number | undefined;
   readonly heartbeatSeconds: number;
   /** Deliveries after which SQS itself makes a dead letter of a message. */
   readonly maxReceiveCount: number;

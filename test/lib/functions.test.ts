@@ -30,6 +30,7 @@ describe("functions", () => {
       SORTIE_ROLLOUT_TTL_DAYS: "30",
       SORTIE_MAX_RECEIVE_COUNT: "1000",
       SORTIE_MESSAGE_RETENTION_DAYS: "14",
+      SORTIE_PLACES: "10",
       SORTIE_STRAGGLER_GRACE_SECONDS: "60",
       SORTIE_THROTTLE: '{"ratio":1.5,"batchSize":8,"repeats":4}',
     });

@@ -34,6 +34,7 @@ describe("defaults", () => {
           settleMarginSeconds: 20,
           allowUnusualRewards: false,
           batchWindowSeconds: 0,
+          keepPlacesFull: true,
         },
       },
       deployment: {

@@ -3,11 +3,13 @@ import {
   ChangeMessageVisibilityBatchCommand,
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
+  type Message,
   type MessageAttributeValue,
+  ReceiveMessageCommand,
   SendMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
-import type { Queue } from "../../core/ports.ts";
+import type { Queue, QueueRecord } from "../../core/ports.ts";
 
 export function createQueueClient(): SQSClient {
   return new SQSClient({
@@ -27,6 +29,18 @@ export interface QueueOptions {
 export function createQueue({ client, queueUrl, deadLetterQueueUrl }: QueueOptions): Queue {
   return {
     ...createMessages({ client, queueUrl }),
+    async receive(count, waitSeconds) {
+      const { Messages: messages = [] } = await client.send(
+        new ReceiveMessageCommand({
+          QueueUrl: queueUrl,
+          MaxNumberOfMessages: Math.min(count, ENTRIES_PER_CALL),
+          WaitTimeSeconds: waitSeconds,
+          MessageSystemAttributeNames: ["ApproximateReceiveCount", "SentTimestamp"],
+          MessageAttributeNames: ["All"],
+        }),
+      );
+      return messages.map(queueRecord);
+    },
     async sendDeadLetter({ body, attributes }) {
       await client.send(
         new SendMessageCommand({
@@ -71,6 +85,20 @@ export function createMessages({
     async delete(receipt) {
       await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }));
     },
+  };
+}
+
+function queueRecord(message: Message): QueueRecord {
+  const texts = Object.entries(message.MessageAttributes ?? {}).flatMap(([name, { StringValue: text }]) =>
+    text === undefined ? [] : [[name, text] as const],
+  );
+  return {
+    messageId: message.MessageId ?? "",
+    receipt: message.ReceiptHandle ?? "",
+    body: message.Body ?? "",
+    receiveCount: Number(message.Attributes?.ApproximateReceiveCount ?? 1),
+    sentAt: Number(message.Attributes?.SentTimestamp ?? 0),
+    attributes: Object.fromEntries(texts),
   };
 }
 

@@ -2,7 +2,11 @@
 import { AdmissionController } from "../admission/admission-controller.ts";
 import { describeError } from "../errors.ts";
 import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
+import { ClaimLine } from "./claim-line.ts";
 import { fencedGate, isAlive, PARK_SECONDS, SignsOfLife } from "./heartbeat.ts";
+import { Places } from "./places.ts";
+import { RecentDurations } from "./recent-durations.ts";
+import { Refill } from "./refill.ts";
 import { type Disposition, type RunningInvocation, runRollout } from "./run.ts";
 import { withinDeliveries } from "./waiting.ts";
 import { EngineWatch } from "./watch.ts";
@@ -14,12 +18,17 @@ export interface BatchInvocation {
   /** Of the function. */
   readonly memoryMb: number;
   readonly nextSerial: () => number;
+  /** Told of each message that comes back. */
+  readonly deferred?: (record: QueueRecord) => void;
 }
 
 /** After an error of ours, not of the rollout's: the table or the queue does not answer. */
 const WAIT_AFTER_TROUBLE_SECONDS = 30;
 
-/** Resolves to the message ids that must come back; everything else is done with. */
+/**
+ * Runs the records of an event, and further messages where `limits.places` says so. Resolves to the ids of the event's
+ * messages that must come back; all others are done with, or put off.
+ */
 export async function runBatch(
   records: readonly QueueRecord[],
   batch: BatchInvocation,
@@ -34,15 +43,23 @@ export async function runBatch(
     ...batch,
     watch,
     desk: limits.throttle && new AdmissionController(ports, limits, limits.throttle),
+    line: new ClaimLine(ports.clock),
     isAlive: async (id: string) => id === batch.id || (await isAlive(ports, id, ports.clock.now())),
     countAttempt: () => life.countAttempt(),
+    durations: new RecentDurations(),
   };
+  const back = new Set<string>();
+  const run = (record: QueueRecord) => dispatch(record, { invocation, life, batch }, ports, limits);
   try {
     await life.begin();
-    const back = await Promise.all(
-      records.map((record) => dispatch(record, { invocation, life }, ports, limits)),
-    );
-    return back.filter((id) => id !== undefined);
+    const places = new Places(limits.places ?? 0);
+    const own = records.map(async (record) => {
+      if ((await places.hold(run(record))) !== "done") back.add(record.messageId);
+    });
+    if (limits.places !== undefined)
+      await new Refill(ports, { ...batch, places, limits, life, run, durations: invocation.durations }).run();
+    await Promise.all(own);
+    return [...back];
   } catch (error) {
     ports.log("error", "invocation could not begin", { error: describeError(error) });
     await Promise.all(records.map((record) => giveBack(record, WAIT_AFTER_TROUBLE_SECONDS, ports)));
@@ -53,24 +70,24 @@ export async function runBatch(
   }
 }
 
-/** Runs one record to its disposition and carries that out. Resolves to the id of a message that comes back. */
+/** Runs one record to its disposition and carries that out. `trouble`: the table or the queue did not answer. */
 async function dispatch(
   record: QueueRecord,
-  { invocation, life }: { invocation: RunningInvocation; life: SignsOfLife },
+  { invocation, life, batch }: { invocation: RunningInvocation; life: SignsOfLife; batch: BatchInvocation },
   ports: Ports,
   limits: FleetLimits,
-): Promise<string | undefined> {
+): Promise<"done" | "deferred" | "trouble"> {
   const disposition = await runRollout(record, invocation, ports, limits).catch((error): Disposition => {
     ports.log("error", "rollout could not go on", {
       message_id: record.messageId,
       error: describeError(error),
     });
-    return { done: false, delaySeconds: WAIT_AFTER_TROUBLE_SECONDS, reason: "trouble" };
+    return { done: false, delaySeconds: WAIT_AFTER_TROUBLE_SECONDS, reason: TROUBLE };
   });
   if (disposition.done) {
     await finish(record, ports);
     life.disposed(record.receipt);
-    return undefined;
+    return "done";
   }
   const { reason, delaySeconds } = disposition;
   const isParked = atTheGate.has(reason) && life.park(record.receipt);
@@ -80,8 +97,10 @@ async function dispatch(
   ports.log("info", "message deferred", isParked ? { ...facts, until: "the gate opens" } : facts);
   await giveBack(record, seconds, ports);
   if (!isParked) life.disposed(record.receipt);
-  return record.messageId;
+  batch.deferred?.(record);
+  return reason === TROUBLE ? "trouble" : "deferred";
 }
+const TROUBLE = "trouble";
 
 /** Nobody knows for how long the gate is closed: such messages are hidden for hours, and shown when it opens. */
 const atTheGate: ReadonlySet<string> = new Set(["paused", "circuit-open", "closed"]);

@@ -59,7 +59,7 @@ export interface Self {
   readonly endsAt: number;
   readonly memoryMb: number;
   readonly heartbeatSeconds: number;
-  /** Of the messages that it has received. */
+  /** Of the messages that it began with. */
   readonly receipts: readonly string[];
 }
 
@@ -72,7 +72,9 @@ export class SignsOfLife {
   readonly #parked = new Set<string>();
   readonly #stop = new AbortController();
   #beating: Promise<void> | undefined;
+  #saying: Promise<unknown> = Promise.resolve();
   #lastBeat = 0;
+  #deliveries: number;
   #attempts = 0;
   #fenced = false;
 
@@ -81,6 +83,7 @@ export class SignsOfLife {
     this.#self = self;
     this.#began = ports.clock.now();
     this.#waiting = new Set(bounded(self.receipts));
+    this.#deliveries = self.receipts.length;
   }
 
   /** @throws what the store throws: who cannot say that it lives does not begin. */
@@ -96,6 +99,13 @@ export class SignsOfLife {
 
   countAttempt(): void {
     this.#attempts += 1;
+  }
+
+  /** Further messages are its own once this resolves. @throws what the store throws */
+  async received(receipts: readonly string[]): Promise<void> {
+    for (const receipt of bounded([...this.#waiting, ...receipts])) this.#waiting.add(receipt);
+    this.#deliveries += receipts.length;
+    await this.#say();
   }
 
   /** The message is deleted or put off: nobody needs to show it. */
@@ -145,7 +155,14 @@ export class SignsOfLife {
     }
   }
 
-  async #say(): Promise<boolean> {
+  /** One after the other: an older sign that lands late would take back what a newer one lists. */
+  #say(): Promise<boolean> {
+    const said = this.#saying.catch(() => undefined).then(() => this.#sayNow());
+    this.#saying = said;
+    return said;
+  }
+
+  async #sayNow(): Promise<boolean> {
     await this.#showIfOpen();
     if (!(await this.#ports.invocations.beat(this.#item()))) {
       this.#fenced = true;
@@ -194,10 +211,10 @@ export class SignsOfLife {
   }
 
   #used(until: number): Usage {
-    const { memoryMb, receipts } = this.#self;
+    const { memoryMb } = this.#self;
     const seconds = Math.max(0, until - this.#began) / 1000;
     const gb_seconds = (seconds * memoryMb) / 1024;
-    return { gb_seconds, invocations: 1, deliveries: receipts.length, attempts: this.#attempts };
+    return { gb_seconds, invocations: 1, deliveries: this.#deliveries, attempts: this.#attempts };
   }
 }
 

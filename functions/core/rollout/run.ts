@@ -6,11 +6,13 @@ import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import type { ClaimAnswer } from "../protocol.ts";
 import { type AgentEnd, runAgent } from "./agent.ts";
 import type { ClaimOutcome, Granted } from "./claim.ts";
+import type { ClaimLine } from "./claim-line.ts";
 import { deadLetter } from "./dead-letter.ts";
 import { fitOutput } from "./fit-output.ts";
 import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";
 import { tellLateResult } from "./late-result.ts";
 import { decodeMessage, type Rollout } from "./message.ts";
+import type { RecentDurations } from "./recent-durations.ts";
 import { sendDeadLetter } from "./send-dead-letter.ts";
 import { settleLeftover, settleWithoutResult, settleWithResult } from "./settle.ts";
 import { claimFor, openAttempt } from "./start-attempt.ts";
@@ -29,12 +31,16 @@ export interface RunningInvocation {
   readonly watch: EngineWatch;
   /** Where train rollouts of a throttled fleet ask before they claim. */
   readonly desk: AdmissionController | undefined;
+  /** Where its rollouts wait for an episode. */
+  readonly line: ClaimLine;
   /** A number that this process has not given out before. */
   readonly nextSerial: () => number;
   /** Whether the invocation behind an attempt still says that it lives. */
   readonly isAlive: (id: string) => Promise<boolean>;
   /** Told of each episode that is claimed. */
   readonly countAttempt: () => void;
+  /** How long its episodes took. */
+  readonly durations: RecentDurations;
 }
 
 const DONE: Disposition = { done: true };
@@ -106,6 +112,8 @@ async function runAttempt(
 
   const end = await workOnEpisode(rollout, open, claim.grant, invocation, ports, limits);
   const settled = await settleAfterAgent(open, end, invocation, ports, limits);
+  invocation.line.ended();
+  invocation.durations.add(ports.clock.now() - claim.claimedAt);
   return await conclude(settled, record, ports, limits);
 }
 

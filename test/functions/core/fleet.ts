@@ -58,6 +58,7 @@ export interface Run {
   /** Seconds that the function has left when the batch begins. */
   readonly seconds?: number;
   readonly ports?: Partial<Ports>;
+  readonly limits?: Partial<FleetLimits>;
 }
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
@@ -121,6 +122,10 @@ export async function startFleet() {
     setFault: (next: typeof fault) => {
       fault = next;
     },
+    async push(...bodies: string[]): Promise<void> {
+      for (const MessageBody of bodies)
+        await queueServer.client.send(new SendMessageCommand({ QueueUrl: urls.queueUrl, MessageBody }));
+    },
     /** Pushes the bodies and receives them again, as the event source does. */
     async deliver(...bodies: string[]): Promise<QueueRecord[]> {
       for (const MessageBody of bodies)
@@ -136,7 +141,7 @@ export async function startFleet() {
     },
     async run(
       records: readonly QueueRecord[],
-      { agent, seconds = 900, ports: other }: Run,
+      { agent, seconds = 900, ports: other, limits: others }: Run,
     ): Promise<string[]> {
       serial += 1;
       const id = `invocation-${serial}`;
@@ -146,7 +151,7 @@ export async function startFleet() {
         return attempts;
       };
       const batch = { id, endsAt: clock.now() + seconds * 1000, memoryMb: 512, nextSerial };
-      return await runBatch(records, batch, { ...ports(agent), ...other }, limits);
+      return await runBatch(records, batch, { ...ports(agent), ...other }, { ...limits, ...others });
     },
     depth: () => readDepth(queueServer.client, urls.queueUrl),
     /** Takes one dead letter: its body and its reason. */

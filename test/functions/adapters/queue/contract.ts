@@ -54,6 +54,29 @@ export function queueContract(
     const receipt = (message: Message | undefined) => message?.ReceiptHandle ?? "";
     const depth = () => readDepth(queues.client, urls.queueUrl);
 
+    test("messages are received with what a rollout needs to know of them", async () => {
+      await queues.client.send(
+        new SendMessageCommand({
+          QueueUrl: urls.queueUrl,
+          MessageBody: "a",
+          MessageAttributes: { run: { DataType: "String", StringValue: "r" } },
+        }),
+      );
+      const [found, ...others] = await queue.receive(10, 0);
+      expect(others).toEqual([]);
+      expect(found).toMatchObject({ body: "a", receiveCount: 1, attributes: { run: "r" } });
+      expect(Math.abs((found?.sentAt ?? 0) - Date.now())).toBeLessThan(600_000);
+      await queue.delete(found?.receipt ?? "");
+      expect(await depth()).toEqual({ visible: 0, in_flight: 0, delayed: 0 });
+    });
+
+    test("no more messages are received than asked for, and none from an empty queue", async () => {
+      for (const body of ["a", "b", "c"]) await send(body);
+      expect(await queue.receive(2, 0)).toHaveLength(2);
+      expect(await queue.receive(2, 0)).toHaveLength(1);
+      expect(await queue.receive(2, 0)).toEqual([]);
+    });
+
     test("an empty queue has no depth", async () => {
       expect(await depth()).toEqual({ visible: 0, in_flight: 0, delayed: 0 });
     });

@@ -82,7 +82,7 @@ describe("a batch", () => {
   test("whose queue does not answer is still done with what has ended", async () => {
     const records = await fleet.deliver(body("a"));
     const down = () => Promise.reject(new Error("no queue"));
-    const queue = { defer: down, show: down, delete: down, sendDeadLetter: down };
+    const queue = { receive: down, defer: down, show: down, delete: down, sendDeadLetter: down };
     expect(await fleet.run(records, { agent: solves, ports: { queue } })).toEqual([]);
     expect(fleet.logged).toContain("message not deleted yet");
   });
@@ -94,6 +94,50 @@ describe("a batch", () => {
       sendDeadLetter: () => Promise.reject(new Error("no queue")),
     };
     expect(await fleet.run(records, { agent: solves, ports: { queue } })).toEqual([only(records).messageId]);
+  });
+});
+
+describe("a batch whose invocation keeps its places full", () => {
+  const places = (count: number) => ({ places: count });
+
+  test("takes what else is in the queue, never more at once than it has places, and leaves nothing", async () => {
+    const records = await fleet.deliver(body("a"));
+    await fleet.push(...["b", "c", "d", "e"].map(body));
+    let running = 0;
+    let most = 0;
+    const agent: Agent = async (task, episode) => {
+      running += 1;
+      most = Math.max(most, running);
+      await expect
+        .poll(() => running, { timeout: 200 })
+        .toBe(2)
+        .catch(() => undefined);
+      const result = await solves(task, episode);
+      running -= 1;
+      return result;
+    };
+    expect(await fleet.run(records, { agent, limits: places(2) })).toEqual([]);
+    expect([outputs(), most]).toEqual([5, 2]);
+    expect(await fleet.depth()).toEqual({ visible: 0, in_flight: 0, delayed: 0 });
+    expect(await fleet.invocations.read("invocation-1")).toBeUndefined();
+  });
+
+  test("defers what fails by its visibility, and names only the event's own to the event source", async () => {
+    const records = await fleet.deliver(body("a"));
+    await fleet.push(body("bad"));
+    const agent: Agent = (task, episode) =>
+      task.task_id === "bad" ? fails(task, episode) : solves(task, episode);
+    expect(await fleet.run(records, { agent, limits: places(2) })).toEqual([]);
+    expect(await item("bad")).toMatchObject({ state: "waiting", attempts: 1 });
+    expect(await fleet.depth()).toEqual({ visible: 0, in_flight: 1, delayed: 0 });
+  });
+
+  test("whose queue gives nothing more still ends its own", async () => {
+    const records = await fleet.deliver(body("a"));
+    const queue = { ...fleet.ports(solves).queue, receive: () => Promise.reject(new Error("no queue")) };
+    expect(await fleet.run(records, { agent: solves, limits: places(2), ports: { queue } })).toEqual([]);
+    expect((await item("a"))?.state).toBe("ended");
+    expect(fleet.logged).toContain("no further messages could be taken");
   });
 });
 

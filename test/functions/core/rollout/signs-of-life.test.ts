@@ -83,6 +83,35 @@ async function living(facts: { self?: Partial<Self>; gateClosed?: () => string |
   };
 }
 
+test("an invocation that takes further messages lists them at once, and counts their delivery", async () => {
+  const { life, said, usages } = await living();
+  life.disposed("r-1");
+  await life.received(["r-3", "r-4"]);
+  expect(said.at(-1)).toMatchObject([0, { waiting: ["r-2", "r-3", "r-4"], used: { deliveries: 4 } }]);
+  await life.end();
+  expect(usages).toMatchObject([["main", dayOf(NOW), { deliveries: 4 }]]);
+});
+
+test("an older sign of life that is slow does not take back what a newer one lists", async () => {
+  const { clock, life, said, answers } = await living();
+  let land: () => void = () => undefined;
+  answers(
+    () =>
+      new Promise((resolve) => {
+        land = () => resolve(true);
+      }),
+  );
+  await clock.advance(20_000);
+  const before = said.length;
+  const received = life.received(["r-3"]);
+  await new Promise(setImmediate);
+  expect(said).toHaveLength(before);
+  answers(async () => true);
+  land();
+  await received;
+  expect(said.at(-1)?.[1].waiting).toEqual(["r-1", "r-2", "r-3"]);
+});
+
 describe("a living invocation", () => {
   test("says so at once and every 20 s, each time with another sign", async () => {
     const { life, clock, said, at } = await living();
