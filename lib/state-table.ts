@@ -7,7 +7,7 @@ import { retention } from "./retention.ts";
 import { deploymentDefaults } from "./settings-schema.ts";
 
 export interface StateTableProps {
-  /** Keep the table, and refuse its deletion, when the stack is destroyed. Default: true. */
+  /** Keep the table when the stack is destroyed. Default: true. */
   readonly retain?: boolean;
 }
 
@@ -25,7 +25,9 @@ export class StateTable extends Construct {
       timeToLiveAttribute: "expires_ttl",
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       encryption: TableEncryptionV2.awsManagedKey(),
-      deletionProtection: retain,
+      // DynamoDB would refuse to delete it also where its first deployment fails; a table deleted by hand is kept for 35
+      // days as a backup, since it can be restored to any point in time.
+      deletionProtection: false,
       removalPolicy: retention(retain),
     });
     this.addIndexes();

@@ -189,7 +189,14 @@ test("what a fleet has left open that is given up can be settled, and its queue 
   const stack = synthesise({ engineUrl, fleets: { main: {} }, retiredFleets: ["old"] });
   const found = statements("EnginemainLifecycleRole", stack);
   expect(partitionsOf(found)).toEqual(
-    expect.arrayContaining(["ROLLOUT#main#*", "ROLLOUT#old#*", "FLEET#main", "FLEET#old"]),
+    expect.arrayContaining([
+      "ROLLOUT#main#*",
+      "ROLLOUT#old#*",
+      "FLEET#main",
+      "FLEET#old",
+      "main#invocations",
+      "old#invocations",
+    ]),
   );
   expect(JSON.stringify(found)).not.toContain("oldQueue");
   const { Environment } = plain(

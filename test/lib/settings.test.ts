@@ -157,7 +157,7 @@ describe("faults", () => {
 
   test("an unknown key without a likeness gets the list", () => {
     expect(faultsOf({ engines: { main: { url: engineUrl, zone: "a" } } })).toEqual([
-      "engines.main.zone: there is no such setting; expected one of caCertificateFile, header, " +
+      "engines.main.zone: there is no such setting; expected one of agreeAfter, caCertificateFile, header, " +
         "tokenSecretArn, tokenSecretKeyArn, url",
     ]);
   });

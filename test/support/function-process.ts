@@ -1,11 +1,11 @@
-/** The rollout function as it is deployed, bundled with an agent of the tests, in processes that a test can kill. */
+/** The functions as they are deployed, the rollout function with an agent of the tests, in processes that a test can kill. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SQSBatchResponse } from "aws-lambda";
 import { build } from "esbuild";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
-import { rolloutVariables as names } from "../../functions/contract/environment-names.ts";
+import { lifecycleVariables, rolloutVariables as names } from "../../functions/contract/environment-names.ts";
 import type { QueueRecord } from "../../functions/core/ports.ts";
 import { entries } from "../../functions/entries.ts";
 import { LambdaFunction } from "../../local/lambda/function.ts";
@@ -29,7 +29,7 @@ export function functionProcesses(): (
   let codeDirectory = "";
   beforeAll(async () => {
     codeDirectory = await mkdtemp(join(tmpdir(), "sortie-function-"));
-    await bundle(join(codeDirectory, "index.mjs"));
+    await bundle(entries.rollout, join(codeDirectory, "index.mjs"));
   }, 30_000);
   afterAll(() => rm(codeDirectory, { recursive: true }));
   return (house, { timeoutSeconds = 60, environment = {} } = {}) => {
@@ -52,9 +52,45 @@ export function functionProcesses(): (
   };
 }
 
-async function bundle(outfile: string): Promise<void> {
+/** Call once at the top of a test file; the function that it returns resolves to what one tick answers. */
+export function lifecycleProcesses(): (
+  house: FleetFixture,
+  environment: Record<string, string>,
+) => { tick(): Promise<InvocationResult> } {
+  let codeDirectory = "";
+  beforeAll(async () => {
+    codeDirectory = await mkdtemp(join(tmpdir(), "sortie-lifecycle-"));
+    await bundle(entries.lifecycle, join(codeDirectory, "index.mjs"));
+  }, 30_000);
+  afterAll(() => rm(codeDirectory, { recursive: true }));
+  return (house, environment) => {
+    const lambda = new LambdaFunction({
+      name: `lifecycle-${house.fleet}`,
+      handler: "index.handler",
+      codeDirectory,
+      memoryMb: 512,
+      timeoutMs: 60_000,
+      environment: {
+        ...house.estate.servers.environment,
+        [lifecycleVariables.engine]: house.limits.engine,
+        [lifecycleVariables.engineUrl]: house.engine.url,
+        [lifecycleVariables.table]: house.estate.table,
+        [lifecycleVariables.fleets]: "[]",
+        [lifecycleVariables.snapshotTtlDays]: "1",
+        [lifecycleVariables.rolloutTtlDays]: "1",
+        [lifecycleVariables.sweepIntervalSeconds]: "0",
+        ...environment,
+      },
+      log: ({ line }) => house.log.push({ message: line, facts: {} }),
+    });
+    onTestFinished(() => lambda.stop());
+    return { tick: () => lambda.invoke({}) };
+  };
+}
+
+async function bundle(entry: string, outfile: string): Promise<void> {
   await build({
-    entryPoints: [entries.rollout],
+    entryPoints: [entry],
     outfile,
     bundle: true,
     platform: "node",
