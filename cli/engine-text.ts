@@ -1,4 +1,5 @@
 /** An engine's wanted and seen state, in words. */
+import type { EngineCode } from "../functions/core/engine-lifecycle/engine-code.ts";
 import type { Desired, Observed } from "../functions/core/engine-lifecycle/engine-state.ts";
 import { BOOTING, isUp, UNKNOWN } from "../functions/core/engine-lifecycle/observe-engine.ts";
 import type { PoolInformation } from "../functions/core/protocol.ts";
@@ -20,8 +21,14 @@ export function wishText(engine: string, desired: Desired): string {
   const what =
     desired.state === "stopped"
       ? "stopped"
-      : `running${desired.restart ? " after a restart" : ""}, with config ${desired.hash.slice(0, 12)}`;
+      : `running${desired.restart ? " after a restart" : ""}, with config ${desired.hash.slice(0, 12)}${codeText(desired.code)}`;
   return `Engine ${printable(engine)} is wanted ${what} (generation ${desired.generation}).\n`;
+}
+
+function codeText(code: EngineCode | undefined): string {
+  return code === undefined
+    ? ""
+    : ` and code ${code.sha256.slice(0, 12)}, ${(code.bytes / 1e6).toFixed(1)} MB`;
 }
 
 export function engineText(seen: EngineSeen, io: Pick<Io, "style" | "columns" | "now">): string {
@@ -50,7 +57,8 @@ function wanted({ desired, unreadable }: EngineSeen, now: number): string {
   if (unreadable) return `unreadable: ${unreadable}`;
   if (!desired) return "nothing: Sortie only watches it";
   const by = desired.set_by ? ` by ${desired.set_by}` : "";
-  const config = desired.state === "running" ? `, config ${desired.hash.slice(0, 12)}` : "";
+  const config =
+    desired.state === "running" ? `, config ${desired.hash.slice(0, 12)}${codeText(desired.code)}` : "";
   return `${desired.state}${config} (generation ${desired.generation}, set ${span(now - desired.set_at)} ago${by})`;
 }
 
@@ -103,7 +111,8 @@ export const CONFIG_UNKNOWN = "somebody else has started it, so its config is un
 function runningConfig(start: Observed["start"]): string {
   if (start === undefined) return "unknown: somebody else has started it";
   const steps = start.total_steps === undefined ? "" : `, for ${start.total_steps} steps`;
-  return `${start.hash.slice(0, 12)}${steps}`;
+  const code = start.code === undefined ? "" : `, code ${start.code.slice(0, 12)}`;
+  return `${start.hash.slice(0, 12)}${code}${steps}`;
 }
 
 /** What newer engines tell. */

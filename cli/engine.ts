@@ -2,12 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
+import { letExpire, writeCode } from "../functions/adapters/table/engine-code.ts";
 import { createEngineStateStore, setDesired, type Wish } from "../functions/adapters/table/engine-state.ts";
 import { readLatestSnapshot } from "../functions/adapters/table/lifecycle.ts";
 import type { Desired, Observed } from "../functions/core/engine-lifecycle/engine-state.ts";
 import { SettingsError } from "../functions/core/errors.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { agree, refuseHanging } from "./engine-agree.ts";
+import { packCode } from "./engine-code.ts";
 import { configFacts, readConfig } from "./engine-config.ts";
 import { CONFIG_UNKNOWN, engineText, isConfigUnknown, wishText } from "./engine-text.ts";
 import { follow } from "./engine-wait.ts";
@@ -20,6 +22,7 @@ import { printable } from "./terminal-text.ts";
 interface EngineOptions extends CommonOptions {
   readonly engine: string;
   readonly config?: string;
+  readonly code?: string;
   readonly wait?: boolean;
   readonly timeout?: number;
   readonly agreeByHand?: boolean;
@@ -33,8 +36,10 @@ Examples:
   $ sortie engine status
   $ sortie engine start --config train.yaml --wait
   $ sortie engine restart --wait --timeout 30m
+  $ sortie engine start --config train.yaml --code ./AgentJet
   $ sortie engine stop`;
 
+const CODE = "the trainer's code, its folder ajet, which newer engines take before the config";
 const BY_HAND = "take a config whose weight syncs wait for sortie engine agree, each time";
 
 export function registerEngine(program: Command, io: Io): void {
@@ -69,10 +74,12 @@ export function registerEngine(program: Command, io: Io): void {
   );
   setting("start", "Wants the engine running with a training config.", wishToStart)
     .requiredOption("--config <file>", "the training config, YAML; - reads standard input")
+    .option("--code <dir>", CODE)
     .option("--agree-by-hand", BY_HAND);
   setting("stop", "Wants the engine stopped.", async () => ({ state: "stopped" }));
   setting("restart", "Wants the engine stopped, and started again.", wishToRestart)
     .option("--config <file>", "another training config than before")
+    .option("--code <dir>", CODE)
     .option("--agree-by-hand", BY_HAND);
 }
 
@@ -122,7 +129,8 @@ async function set(table: TableOptions, options: EngineOptions, io: Io, wishFor:
   const wish = await wishFor(table, options, io);
   if (wish.state === "running")
     await refuseHanging(table, { engine, config: wish.config, byHand: options.agreeByHand === true });
-  const desired = await asked(table, engine, wish, io.now());
+  const zip = options.code === undefined ? undefined : await packCode(options.code);
+  const desired = await asked(table, engine, wish, zip, io.now());
   const store = createEngineStateStore(table);
   if (!json) io.out(wishText(engine, desired));
   sayUnknownConfig(engine, desired, await store.readObserved(engine), io);
@@ -145,9 +153,23 @@ function sayUnknownConfig(engine: string, desired: Desired, observed: Observed |
   );
 }
 
-async function asked(table: TableOptions, engine: string, wish: Wish, now: number): Promise<Desired> {
+async function asked(
+  table: TableOptions,
+  engine: string,
+  wish: Wish,
+  zip: Uint8Array | undefined,
+  now: number,
+): Promise<Desired> {
   try {
-    return await setDesired(table, engine, wish, { now, name: userName() });
+    const by = { now, name: userName() };
+    if (zip === undefined || wish.state === "stopped") return await setDesired(table, engine, wish, by);
+    const code = await writeCode(table, engine, zip);
+    try {
+      return await setDesired(table, engine, { ...wish, code }, by);
+    } catch (error) {
+      await letExpire(table, engine, code, now);
+      throw error;
+    }
   } catch (error) {
     if (error instanceof SettingsError) throw new CommandFailure(error.message, error);
     throw error;
@@ -164,9 +186,10 @@ function running(config: string): Wish & { state: "running" } {
 
 async function wishToRestart(table: TableOptions, { engine, config }: EngineOptions, io: Io): Promise<Wish> {
   const restart = randomUUID();
-  if (config !== undefined) return { ...running(await readConfig(config, io)), restart };
   const { desired } = await createEngineStateStore(table).readDesired(engine);
-  if (desired?.state === "running") return { ...running(desired.config), restart };
+  const code = desired?.state === "running" ? desired.code : undefined;
+  if (config !== undefined) return { ...running(await readConfig(config, io)), restart, code };
+  if (desired?.state === "running") return { ...running(desired.config), restart, code };
   const found = desired ? "it wanted stopped" : "nothing wanted of it";
   throw new CommandFailure(
     `expected engine ${engine} to be wanted running, found ${found}: give its training config with --config`,

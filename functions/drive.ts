@@ -1,12 +1,14 @@
 /** Wires the reconciler: one step towards what is wanted of the engine, under a lease that only one tick holds. */
 
 import type { TableOptions } from "./adapters/table/client.ts";
+import { readCode } from "./adapters/table/engine-code.ts";
 import { createEngineStateStore, readAgreeRequest } from "./adapters/table/engine-state.ts";
 import { createLeaseStore, tickLease } from "./adapters/table/lease.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Engine } from "./core/engine.ts";
 import { Agreement } from "./core/engine-lifecycle/agree.ts";
 import { driveEngine } from "./core/engine-lifecycle/drive.ts";
+import type { EngineCode } from "./core/engine-lifecycle/engine-code.ts";
 import type { Observed } from "./core/engine-lifecycle/engine-state.ts";
 import { withLease } from "./core/engine-lifecycle/lease.ts";
 import type { FleetQueue } from "./core/housekeeping/take-snapshot.ts";
@@ -54,7 +56,8 @@ export function createDrive(
           const pool = () => engine.pool();
           const waiting = () => waitingRollouts(fleets);
           const experimentDir = () => engine.experimentDir();
-          const ports = { clock, engine, states, lease, log, pool, waiting, experimentDir };
+          const code = (wanted: EngineCode) => readCode(table, name, wanted);
+          const ports = { clock, engine, states, lease, log, pool, waiting, experimentDir, code };
           const { step } = await driveEngine(ports, name, { settings: environment, endsAt });
           if (step.kind !== "none") log("info", "engine", { step: step.kind, why: step.reason });
         },

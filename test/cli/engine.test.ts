@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { configFacts, configFault } from "../../cli/engine-config.ts";
+import { readCode } from "../../functions/adapters/table/engine-code.ts";
 import { createEngineStateStore, readAgreeRequest } from "../../functions/adapters/table/engine-state.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { configHash, type Observed } from "../../functions/core/engine-lifecycle/engine-state.ts";
@@ -72,6 +73,37 @@ describe("sortie engine", () => {
       generation: 1,
       set_at: now,
     });
+  });
+
+  test("start with code names what it stored; a restart keeps it, another start without it does not", async () => {
+    const code = join(folder, "ajet");
+    await mkdir(code, { recursive: true });
+    await writeFile(join(code, "__init__.py"), "");
+    const engine = ["--engine", "coded"];
+    const ran = await here(["start", "--config", config, "--code", folder, ...engine]);
+    expect(ran.out).toMatch(/ and code [0-9a-f]{12}, 0\.0 MB \(generation 1\)/);
+    const wanted = await desired("coded");
+    const named = wanted?.state === "running" ? wanted.code : undefined;
+    expect(named).toMatchObject({ parts: 1 });
+    if (named) expect(await readCode(deployed.table, "coded", named)).toHaveLength(named.bytes);
+    await here(["restart", "--config", config, ...engine]);
+    expect(await desired("coded")).toMatchObject({ generation: 2, code: named });
+    await here(["start", "--config", config, ...engine]);
+    expect(await desired("coded")).not.toHaveProperty("code");
+  });
+
+  test("code that is no package is refused, and nothing is changed", async () => {
+    const ran = await here([
+      "start",
+      "--config",
+      config,
+      "--code",
+      join(folder, "none"),
+      "--engine",
+      "uncoded",
+    ]);
+    expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("expected the trainer's package") });
+    expect(await desired("uncoded")).toBeUndefined();
   });
 
   test("start takes the config from standard input", async () => {

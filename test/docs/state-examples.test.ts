@@ -5,6 +5,7 @@ import { createAdmissionStore } from "../../functions/adapters/table/admission.t
 import { createBatchStore } from "../../functions/adapters/table/batches.ts";
 import { fromAttributes, type Key } from "../../functions/adapters/table/client.ts";
 import { getAttributes } from "../../functions/adapters/table/conditional-put.ts";
+import { writeCode } from "../../functions/adapters/table/engine-code.ts";
 import { createEngineStateStore, setDesired } from "../../functions/adapters/table/engine-state.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../functions/adapters/table/invocations.ts";
@@ -155,6 +156,14 @@ describe("items of engines", () => {
     const wish = { state: "running", config: String(config), restart: String(restart), ...numbers } as const;
     await setDesired(options(), "main", wish, { now: Number(set_at), name: String(set_by) });
     expect(await written({ pk: "ENGINE#main", sk: "DESIRED" })).toEqual(shown);
+  });
+
+  test("a part of the trainer's code, named by what is in it", async () => {
+    const shown = example("code");
+    const zip = Buffer.from(String(shown["data"]), "base64");
+    const { sha256 } = await writeCode(options(), "main", zip);
+    expect(shown.sk).toBe(`CODE#${sha256}#0`);
+    expect(await written({ pk: "ENGINE#main", sk: shown.sk })).toEqual(shown);
   });
 
   test("an observed state, whose alarm follows from it once another config is wanted", async () => {

@@ -1,6 +1,7 @@
 /** What is wanted of an engine and what is known of it: two items beside its snapshots. */
 import * as z from "zod";
 import type { AgreeRequest } from "../../core/engine-lifecycle/agree.ts";
+import type { EngineCode } from "../../core/engine-lifecycle/engine-code.ts";
 import {
   configHash,
   type Desired,
@@ -10,13 +11,10 @@ import {
   observedSchema,
 } from "../../core/engine-lifecycle/engine-state.ts";
 import { SettingsError } from "../../core/errors.ts";
-import { expiresTtl, type Key, type TableOptions } from "./client.ts";
+import { expiresTtl, type TableOptions } from "./client.ts";
 import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";
-
-export const desiredKey = (engine: string): Key => ({ pk: `ENGINE#${engine}`, sk: "DESIRED" });
-export const observedKey = (engine: string): Key => ({ pk: `ENGINE#${engine}`, sk: "OBSERVED" });
-
-export const agreeKey = (engine: string): Key => ({ pk: `ENGINE#${engine}`, sk: "AGREE" });
+import { keepNamedCode } from "./engine-code.ts";
+import { agreeKey, desiredKey, observedKey } from "./engine-keys.ts";
 
 /** Bytes of a config as UTF-8: an item holds 400 KB, and each tick reads it. */
 export const CONFIG_BYTES = 200_000;
@@ -82,6 +80,8 @@ export type Wish =
       /** `ajet.trainer_common.total_training_steps` of the config, where it has one. */
       readonly total_steps?: number | undefined;
       readonly restart?: string | undefined;
+      /** What `writeCode` stored. */
+      readonly code?: EngineCode | undefined;
     }
   | { readonly state: "stopped" };
 
@@ -101,7 +101,9 @@ export async function setDesired(
     const generation = (Number(previous?.["generation"]) || 0) + 1;
     const next = desiredSchema.parse({ v: 1, ...wanted, generation, set_at: by.now, set_by: by.name });
     const item = { ...desiredKey(engine), ...next };
-    if ((await conditionalPut(options, item, sameGeneration(previous))).put) return next;
+    if (!(await conditionalPut(options, item, sameGeneration(previous))).put) continue;
+    await keepNamedCode(options, engine, previous, by.now);
+    return next;
   }
   throw new SettingsError(`the desired state of engine ${engine} could not be set`, [
     "expected nobody else to set it at the same time, found five changes in a row: try again",

@@ -7,6 +7,7 @@ import type { Log } from "../ports.ts";
 import type { PoolInformation } from "../protocol.ts";
 import { alarmsOf } from "./engine-alarms.ts";
 import { type DrivenEngine, type Outcome, outcomeOf } from "./engine-calls.ts";
+import { type EngineCode, sendCode } from "./engine-code.ts";
 import type {
   Desired,
   EngineStateStore,
@@ -19,7 +20,7 @@ import type { HeldLease } from "./lease.ts";
 import { observeEngine } from "./observe-engine.ts";
 import type { ObservedKeeper } from "./observed-keeper.ts";
 import { settleStart } from "./settle-start.ts";
-import { afterStart, afterStop, afterSync, START_MS, startIntent } from "./start-record.ts";
+import { afterCode, afterStart, afterStop, afterSync, START_MS, startIntent } from "./start-record.ts";
 
 export interface DrivePorts {
   readonly clock: Clock;
@@ -31,6 +32,8 @@ export interface DrivePorts {
   pool(): Promise<PoolInformation | null>;
   /** Asked only while the engine is up. Older engines have it not. */
   experimentDir?(): Promise<string | null>;
+  /** The zip that is named so. Throws where it is not there, or another. */
+  code(code: EngineCode): Promise<Uint8Array>;
   /** Rollouts that wait or run, over the fleets that are not paused; null where that is not known. */
   waiting(): Promise<number | null>;
 }
@@ -49,6 +52,7 @@ export interface StepRun {
 }
 
 const SYNC_MS = 30_000;
+const CODE_MS = 120_000;
 const STOP_MS = 600_000;
 /** What the answer's write and the look after it take. */
 const AFTER_CALL_MS = 30_000;
@@ -75,12 +79,18 @@ async function stop(run: StepRun, step: Step, next: Observed): Promise<Step> {
   return finish(run, step, outcome, afterStop(intent, outcome, ports.clock.now()));
 }
 
-/** Two calls, one step: a config alone changes nothing, and the engine takes it only while it is OFFLINE. */
+/** Several calls, one step: code and config alone change nothing, and the engine takes them only while it is OFFLINE. */
 async function start(run: StepRun, wanted: WantedRunning, step: Step, next: Observed): Promise<Step> {
   const { ports, keeper, options } = run;
   const { settings } = options;
   if (!(await keeper.write(next)) || !maySend(run)) return superseded;
   ports.log("info", "starting the engine", { why: step.reason, config: wanted.hash });
+  if (wanted.code !== undefined) {
+    const sent = await sendCode(ports, wanted.code, limit(run, CODE_MS));
+    if (sent.kind !== "accepted")
+      return finish(run, step, sent, afterCode(next, sent, ports.clock.now(), settings));
+    if (!maySend(run)) return superseded;
+  }
   const synced = await outcomeOf(() =>
     ports.engine.syncConfig(wanted.config, { timeoutMs: limit(run, SYNC_MS) }),
   );

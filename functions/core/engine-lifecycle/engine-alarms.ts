@@ -1,5 +1,12 @@
 /** What somebody should look at, as it follows from the record. Pure; each alarm keeps the time it was first raised. */
-import type { Alarm, AlarmCode, Desired, LifecycleSettings, Observed } from "./engine-state.ts";
+import type {
+  Alarm,
+  AlarmCode,
+  Desired,
+  LifecycleSettings,
+  Observed,
+  WantedRunning,
+} from "./engine-state.ts";
 import { BOOTING, isUp } from "./observe-engine.ts";
 import { CRASH_WINDOW_MS } from "./start-record.ts";
 
@@ -14,7 +21,7 @@ export function bootsTooLong(seen: Observed, { bootMinutes }: LifecycleSettings)
 }
 
 export function hasGivenUp(seen: Observed, { startAttempts }: LifecycleSettings): boolean {
-  return seen.failures >= startAttempts || crashes(seen) >= startAttempts;
+  return seen.no_start !== undefined || seen.failures >= startAttempts || crashes(seen) >= startAttempts;
 }
 
 function crashes(seen: Observed): number {
@@ -30,7 +37,7 @@ export function alarmsOf(
 ): Alarm[] {
   const texts: Partial<Record<AlarmCode, string | undefined>> = {
     ...engineAlarms(seen, settings),
-    ...(desired?.state === "running" ? startAlarms(seen, desired.hash, settings) : {}),
+    ...(desired?.state === "running" ? startAlarms(seen, desired, settings) : {}),
     "call-failed": seen.call_error?.text,
     ...extra,
   };
@@ -60,7 +67,7 @@ function engineAlarms(seen: Observed, settings: LifecycleSettings): Texts {
   };
 }
 
-function startAlarms(seen: Observed, hash: string, settings: LifecycleSettings): Texts {
+function startAlarms(seen: Observed, wanted: WantedRunning, settings: LifecycleSettings): Texts {
   const why = seen.last_failure?.text ?? "";
   const hours = CRASH_WINDOW_MS / 3_600_000;
   const counted =
@@ -72,19 +79,22 @@ function startAlarms(seen: Observed, hash: string, settings: LifecycleSettings):
   const gaveUp = !isUp(seen.status) && hasGivenUp(seen, settings);
   // Until what was started after it has brought a policy update.
   const crashed = seen.conclusion?.what === "crashed" && crashes(seen) > 0 && seen.run?.updated !== true;
-  const runs = isUp(seen.status) || seen.status === BOOTING;
-  const differs = runs && seen.start !== undefined && seen.start.hash !== hash;
+  const gaveUpWhy =
+    seen.no_start ?? `${counted}, and no more are made until the desired state is set anew: ${why}`;
   return {
-    "gave-up": gaveUp
-      ? `${counted}, and no more are made until the desired state is set anew: ${why}`
-      : undefined,
+    "gave-up": gaveUp ? gaveUpWhy : undefined,
     "start-failed": failed && !gaveUp ? `${counted}: ${why}` : undefined,
     crashed:
       crashed && !gaveUp
         ? `${seen.conclusion?.why}; it is started again (crash ${crashes(seen)})`
         : undefined,
-    "config-differs": differs
-      ? "the engine runs with another config than the desired one; restart it to use the new one"
-      : undefined,
+    "config-differs": differenceOf(seen, wanted),
   };
+}
+
+function differenceOf({ status, start }: Observed, { hash, code }: WantedRunning): string | undefined {
+  if (start === undefined || !(isUp(status) || status === BOOTING)) return undefined;
+  if (start.hash === hash && start.code === code?.sha256) return undefined;
+  const other = start.hash === hash ? "code" : "config";
+  return `the engine runs with another ${other} than the desired one; restart it to use the new one`;
 }

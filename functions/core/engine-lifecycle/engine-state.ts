@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import type { AgreeRule } from "../agreement.ts";
+import { codeSchema } from "./engine-code.ts";
 
 const generation = z.number().int().min(1);
 const setBy = { set_at: z.number(), set_by: z.string().optional() };
@@ -14,6 +15,8 @@ const wantedRunning = z.object({
   config: z.string().min(1),
   /** `configHash` of the config: what was checked when it was stored. */
   hash: z.string().min(1),
+  /** The trainer's code, sent before the config at each start; absent: what the engine has. */
+  code: codeSchema.optional(),
   /** Rises with each change of the desired state: failures are counted for one generation alone. */
   generation,
   /** Steps that the config trains for (`ajet.trainer_common.total_training_steps`); absent where it does not say. */
@@ -36,6 +39,8 @@ export type WantedRunning = z.infer<typeof wantedRunning>;
 const startSchema = z.object({
   generation,
   hash: z.string(),
+  /** SHA-256 of the code that was sent before it. */
+  code: z.string().optional(),
   at: z.number(),
   until: z.number(),
   answer: z.enum(["none", "accepted", "refused", "unclear"]),
@@ -129,6 +134,8 @@ export const observedSchema = z.object({
   finished: z.boolean(),
   /** Failed starts in a row. */
   failures: z.number(),
+  /** Why no start of this generation can succeed: none is tried. */
+  no_start: z.string().optional(),
   /** When trainers crashed that had brought a policy update, or that somebody else had started; the newest last. */
   crashes: z.array(z.number()).optional(),
   last_failure: failureSchema.optional(),
@@ -188,6 +195,11 @@ export interface EngineStateStore {
 
 /** SHA-256 of the config's UTF-8, in hex. */
 export async function configHash(config: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(config));
+  return await sha256Hex(new TextEncoder().encode(config));
+}
+
+/** SHA-256, in hex. */
+export async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -49,7 +49,8 @@ function forGeneration(seen: Observed, desired: Desired | undefined): Observed {
   const generation = desired?.generation ?? 0;
   if (generation === seen.generation) return seen;
   const clean = { failures: 0, crashes: undefined, last_failure: undefined, retry_at: 0, finished: false };
-  return { ...seen, ...clean, call_error: undefined, generation };
+  const possible = { no_start: undefined, call_error: undefined };
+  return { ...seen, ...clean, ...possible, generation };
 }
 
 function decide(desired: Desired | undefined, seen: Observed, settings: LifecycleSettings): Decision {
@@ -92,6 +93,7 @@ function isKnownUp(status: string): boolean {
 function fromOffline(desired: WantedRunning, seen: Observed, settings: LifecycleSettings): Decision {
   if (isUnderWay(seen)) return wait(seen, "a start may still be under way: its answer was lost");
   if (seen.finished) return none(seen, "the training has run its last step");
+  if (seen.no_start !== undefined) return none(seen, "no start can succeed: left alone");
   if (hasGivenUp(seen, settings)) return none(seen, "it failed or crashed too often: left alone");
   if (seen.looked_at < seen.retry_at)
     return wait(seen, seen.failures > 0 ? "a pause after a failed start" : "a pause after a crash");

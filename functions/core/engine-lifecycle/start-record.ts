@@ -1,5 +1,6 @@
 /** A start's way from the intent on: what is sent, what was answered, what the looks since say. Pure. */
 import type { Outcome } from "./engine-calls.ts";
+import type { CodeOutcome } from "./engine-code.ts";
 import type { LifecycleSettings, Observed, StartRecord, WantedRunning } from "./engine-state.ts";
 
 /** Milliseconds that the engine may take to answer a start: the reference's limit. */
@@ -12,6 +13,7 @@ export function startIntent(wanted: WantedRunning, now: number, endsAt: number):
   return {
     generation: wanted.generation,
     hash: wanted.hash,
+    ...(wanted.code === undefined ? {} : { code: wanted.code.sha256 }),
     at: now,
     until: Math.max(now + START_MS, endsAt) + MARGIN_MS,
     answer: "none",
@@ -60,14 +62,26 @@ export function countCrash(
   };
 }
 
+/** After code that was not taken. */
+export function afterCode(
+  seen: Observed,
+  outcome: Exclude<CodeOutcome, { kind: "accepted" }>,
+  now: number,
+  settings: LifecycleSettings,
+): Observed {
+  const failed = afterSync(seen, outcome, now, settings, "sync_train_code");
+  return outcome.hopeless === undefined ? failed : { ...failed, no_start: outcome.hopeless };
+}
+
 /** After a config that was not taken. Only a no counts as a failed start: an engine in trouble may get over it. */
 export function afterSync(
   seen: Observed,
   outcome: Failed,
   now: number,
   settings: LifecycleSettings,
+  call = "sync_train_config",
 ): Observed {
-  const failed = { ...seen, looked_at: now, call_error: callError("sync_train_config", outcome, now) };
+  const failed = { ...seen, looked_at: now, call_error: callError(call, outcome, now) };
   if (outcome.kind === "refused") return countFailure(failed, failed.call_error.text, settings);
   return { ...failed, retry_at: now + settings.startPauseSeconds * 1000 };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { admissionKey } from "../../../functions/adapters/table/admission.ts";
-import { desiredKey, observedKey } from "../../../functions/adapters/table/engine-state.ts";
+import { agreeKey, codeKey, desiredKey, observedKey } from "../../../functions/adapters/table/engine-keys.ts";
 import { gateKey } from "../../../functions/adapters/table/gate.ts";
 import { invocationKey, invocationPartition } from "../../../functions/adapters/table/invocations.ts";
 import { tickLease } from "../../../functions/adapters/table/lease.ts";
@@ -22,6 +22,8 @@ test.each([
   [keys.engineItems("e"), lifecycle.latestKey("e").pk],
   [keys.engineItems("e"), desiredKey("e").pk],
   [keys.engineItems("e"), observedKey("e").pk],
+  [keys.engineItems("e"), agreeKey("e").pk],
+  [keys.engineItems("e"), codeKey("e", "sha", 0).pk],
   [keys.engineItems("e"), tickLease("e")],
   [keys.engineItems("e"), watchKey("e").pk],
   [keys.INVOCATIONS, invocationKey("6b1f3a52").pk],

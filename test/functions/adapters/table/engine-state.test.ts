@@ -2,11 +2,10 @@ import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
 import { toAttributes } from "../../../../functions/adapters/table/client.ts";
 import { getItem } from "../../../../functions/adapters/table/conditional-put.ts";
+import { desiredKey, observedKey } from "../../../../functions/adapters/table/engine-keys.ts";
 import {
   CONFIG_BYTES,
   createEngineStateStore,
-  desiredKey,
-  observedKey,
   setDesired,
 } from "../../../../functions/adapters/table/engine-state.ts";
 import { configHash, type Observed } from "../../../../functions/core/engine-lifecycle/engine-state.ts";

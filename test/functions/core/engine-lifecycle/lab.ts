@@ -1,6 +1,7 @@
 /** The stand-in engine and the ticks that drive it, over HTTP and with a real table. */
 import { onTestFinished } from "vitest";
 import type { TableOptions } from "../../../../functions/adapters/table/client.ts";
+import { readCode } from "../../../../functions/adapters/table/engine-code.ts";
 import { createEngineStateStore, setDesired } from "../../../../functions/adapters/table/engine-state.ts";
 import type { Engine } from "../../../../functions/core/engine.ts";
 import { driveEngine } from "../../../../functions/core/engine-lifecycle/drive.ts";
@@ -9,6 +10,7 @@ import {
   type EngineStateStore,
   lifecycleDefaults,
 } from "../../../../functions/core/engine-lifecycle/engine-state.ts";
+import type { EngineVersion } from "../../../../local/engine/config.ts";
 import type { Faults } from "../../../../local/engine/faults.ts";
 import { type EngineHandle, startEngine } from "../../../../local/engine/start.ts";
 import { engineAt } from "../../../support/engine-that.ts";
@@ -42,13 +44,17 @@ export class Lab {
     this.client = engineAt(handle.url, { clock: this.clock });
   }
 
-  static async open(table: TableOptions, faults: Faults = () => undefined): Promise<Lab> {
+  static async open(
+    table: TableOptions,
+    faults: Faults = () => undefined,
+    engineVersion: EngineVersion = "newer",
+  ): Promise<Lab> {
     const clock = new VirtualClock(BEGIN);
     const handle = await startEngine({
       clock,
       seed: 1,
       model: () => ({ message: { role: "assistant", content: "4" } }),
-      config: { startRolling: false, bootSeconds: BOOT_SECONDS },
+      config: { startRolling: false, bootSeconds: BOOT_SECONDS, engineVersion },
       faults,
     });
     onTestFinished(() => handle.close());
@@ -70,6 +76,7 @@ export class Lab {
       pool: () => this.client.pool(),
       experimentDir: () => this.client.experimentDir(),
       waiting: async () => this.waiting,
+      code: (code) => readCode(this.table, this.name, code),
       ...changes,
     };
     const endsAt = this.clock.now() + 900_000;

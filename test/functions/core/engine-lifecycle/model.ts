@@ -167,6 +167,7 @@ export class Process {
     };
     return {
       status,
+      syncCode: () => this.#call("code", () => ({ success: true })),
       syncConfig: (config) => this.#call("sync", () => engine.sync(config)),
       start: () => this.#call("start", () => engine.start()),
       stop: () => this.#call("stop", () => engine.stop()),
@@ -209,6 +210,7 @@ export class Process {
       // A trainer that lives gets on; the pool of a dead one stands still.
       pool: async () => poolInformationSchema.parse({ completed_episodes: done() }),
       waiting: async () => 5,
+      code: async () => new Uint8Array(1),
     };
   }
 }

@@ -1,5 +1,7 @@
 /** The whole way, over HTTP: the stand-in engine, the engine client, a real table. */
+import { zipSync } from "fflate";
 import { describe, expect, test } from "vitest";
+import { writeCode } from "../../../../functions/adapters/table/engine-code.ts";
 import type { DrivePorts } from "../../../../functions/core/engine-lifecycle/drive-step.ts";
 import { lifecycleDefaults } from "../../../../functions/core/engine-lifecycle/engine-state.ts";
 import type { Faults } from "../../../../local/engine/faults.ts";
@@ -22,6 +24,61 @@ test("an engine that is wanted running is started with its config, and then left
   const { experiment_dir } = (await lab.states.readObserved(lab.name)) ?? {};
   expect(experiment_dir).toMatch(/./);
   expect(experiment_dir).toBe(await lab.client.experimentDir());
+});
+
+describe("code that is wanted beside the config", () => {
+  const zip = zipSync({ "ajet/__init__.py": new Uint8Array() });
+  const sent: string[] = [];
+  const faults: Faults = ({ path }) => void (/sync_train|start_engine/.test(path) && sent.push(path));
+
+  async function wanted(version: "newer" | "older"): Promise<Lab> {
+    sent.length = 0;
+    const lab = await Lab.open(options(), faults, version);
+    const code = await writeCode(options(), lab.name, zip);
+    await lab.want({ state: "running", config, code });
+    return lab;
+  }
+
+  test("is sent before it, and the start remembers which", async () => {
+    const lab = await wanted("newer");
+    expect((await lab.tick()).step.kind).toBe("start");
+    expect(sent).toEqual(["/sync_train_code", "/sync_train_config", "/start_engine"]);
+    expect(await lab.minutes(3)).toEqual(["wait", "none", "none"]);
+    const { start } = (await lab.states.readObserved(lab.name)) ?? {};
+    expect(start?.code).toBe((await writeCode(options(), lab.name, zip)).sha256);
+    expect(await lab.alarms()).toEqual([]);
+    await lab.want({ state: "running", config });
+    await lab.minutes(1);
+    expect((await lab.states.readObserved(lab.name))?.alarms).toMatchObject([
+      { code: "config-differs", text: expect.stringContaining("with another code") },
+    ]);
+  });
+
+  test("is refused by an older engine at once: one try, no start, and what to do", async () => {
+    const lab = await wanted("older");
+    await lab.tick();
+    expect(await lab.alarms()).toEqual(expect.arrayContaining(["gave-up"]));
+    expect(await lab.minutes(20)).toEqual(Array(20).fill("none"));
+    expect(sent).toEqual(["/sync_train_code"]);
+    const { alarms } = (await lab.states.readObserved(lab.name)) ?? {};
+    expect(alarms).toMatchObject([
+      { code: "gave-up", text: expect.stringMatching(/takes no code.*without --code/) },
+    ]);
+    await lab.want({ state: "running", config });
+    expect(await lab.minutes(1)).toEqual(["start"]);
+  });
+
+  test("whose parts are gone is no failed start: it is tried again, and an alarm says so", async () => {
+    const lab = await Lab.open(options(), faults);
+    sent.length = 0;
+    const code = { sha256: "0".repeat(64), bytes: 10, parts: 1 };
+    await lab.want({ state: "running", config, code });
+    expect(await lab.minutes(5)).toEqual(["start", "start", "start", "start", "start"]);
+    expect(sent).toEqual([]);
+    expect((await lab.states.readObserved(lab.name))?.alarms).toMatchObject([
+      { code: "call-failed", text: expect.stringContaining("the code could not be read") },
+    ]);
+  });
 });
 
 test("an engine that is wanted stopped is stopped, in the middle of booting too", async () => {
@@ -115,6 +172,7 @@ describe("a process that dies", () => {
     const changes: Partial<DrivePorts> = {
       engine: {
         status: wrap(client.status),
+        syncCode: wrap(client.syncCode),
         syncConfig: wrap(client.syncConfig),
         start: wrap(client.start),
         stop: wrap(client.stop),

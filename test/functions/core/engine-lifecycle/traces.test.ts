@@ -107,6 +107,7 @@ function ports({ engine, clock }: Replay, tick: number): Parameters<typeof drive
     log: () => undefined,
     pool: async () => null,
     waiting: async () => 0,
+    code: () => Promise.reject(new Error("expected no code to be asked for")),
   };
 }
 
