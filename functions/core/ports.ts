@@ -152,8 +152,8 @@ export interface Meter {
 export interface Gate {
   /** While attempts fail one after another, a further failure costs its rollout nothing. */
   isTripped(): Promise<boolean>;
-  /** `invocation`: the one that ran the attempt. */
-  note(reason: Reason, invocation?: string): Promise<void>;
+  /** `invocation`: the one that ran the attempt; `failedAt`: when an earlier attempt of its rollout failed first, unix ms. */
+  note(reason: Reason, invocation?: string, failedAt?: number): Promise<void>;
   check(): Promise<GateDecision>;
   /** Asked again before each claim: why this rollout, which had passed, may not claim after all. */
   closedFor(probe: Probe | undefined): Promise<string | undefined>;

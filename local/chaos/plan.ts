@@ -12,6 +12,8 @@ export interface PlanOptions {
   /** Faults are injected for at most so long. */
   readonly minutes: number;
   readonly kinds: readonly FaultKind[];
+  /** How long an agent takes at least. */
+  readonly agentSeconds?: number | undefined;
   /** Whether a minute is one, or some seconds. */
   readonly realTime?: boolean | undefined;
 }
@@ -105,7 +107,14 @@ const heavy: ReadonlySet<FaultKind> = new Set([
   "table-away",
 ]);
 
-export function makePlan({ seed, rollouts, minutes, kinds, realTime = false }: PlanOptions): Plan {
+export function makePlan({
+  seed,
+  rollouts,
+  minutes,
+  kinds,
+  agentSeconds,
+  realTime = false,
+}: PlanOptions): Plan {
   const random = createRandom("chaos", seed);
   const wanted = new Set(kinds);
   const share = (per: number, least: number) => Math.max(least, Math.round(rollouts / per));
@@ -140,7 +149,9 @@ export function makePlan({ seed, rollouts, minutes, kinds, realTime = false }: P
     redeliveries: wanted.has("queue-delivered-twice")
       ? Array.from({ length: share(25, 2) }, () => integer(random, 1, rollouts))
       : [],
-    timed: timedFaults({ seed, rollouts, minutes, realTime }).filter(({ kind }) => wanted.has(kind)),
+    timed: timedFaults({ seed, rollouts, minutes, agentSeconds, realTime }).filter(({ kind }) =>
+      wanted.has(kind),
+    ),
     firstHeartbeats: wanted.has("table-first-heartbeat"),
   };
 }
@@ -186,12 +197,18 @@ const requestKinds: ReadonlySet<FaultKind> = new Set([
 ]);
 
 /** How long the rollouts keep the system busy, ms: a guess, longer than it takes without faults. */
-export function busyMs(rollouts: number, minutes: number): number {
-  return Math.min(minutes * 60_000, 15_000 + rollouts * 250);
+export function busyMs(rollouts: number, minutes: number, agentSeconds = 0): number {
+  return Math.min(minutes * 60_000, 15_000 + rollouts * 250 + agentSeconds * 1000);
 }
 
-function timedFaults({ seed, rollouts, minutes, realTime }: Omit<PlanOptions, "kinds">): TimedFault[] {
-  const window = busyMs(rollouts, minutes);
+function timedFaults({
+  seed,
+  rollouts,
+  minutes,
+  agentSeconds,
+  realTime,
+}: Omit<PlanOptions, "kinds">): TimedFault[] {
+  const window = busyMs(rollouts, minutes, agentSeconds);
   const spans = realTime ? { ...lasts, ...lastsInRealTime } : lasts;
   const faults = (Object.entries(spans) as [FaultKind, readonly [number, number]][]).flatMap(
     ([kind, [from, to]]) => {

@@ -134,7 +134,7 @@ async function torment(parts: Parts, options: ChaosOptions): Promise<number> {
   const end = () => over.abort();
   options.stop?.addEventListener("abort", end, { once: true });
   const timed = injectTimed(plan.timed, { ...options, ...tormented, ...parts }, over.signal);
-  await settledWithin(parts, options, "faults", faultMs(options));
+  await settledWithin(parts, options, "faults", faultMs(options, plan));
   over.abort();
   saboteur.stop();
   await timed;
@@ -224,8 +224,9 @@ function clocksAreOff({ kinds, seed }: ChaosOptions): boolean {
 }
 
 /** A little longer than the plan: what has found nothing to strike by then is not injected. */
-function faultMs({ rollouts, minutes }: ChaosOptions): number {
-  return Math.min(minutes * 60_000, busyMs(rollouts, minutes) * 1.2);
+function faultMs({ rollouts, minutes, agentSeconds }: ChaosOptions, { timed }: Plan): number {
+  const ends = timed.map(({ at, seconds }) => at + seconds * 1000);
+  return Math.min(minutes * 60_000, Math.max(busyMs(rollouts, minutes, agentSeconds) * 1.2, ...ends));
 }
 
 function interceptorsOf(

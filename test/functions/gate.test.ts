@@ -57,7 +57,33 @@ describe("a probe that comes to no attempt", () => {
     await house.until(() => house.engine.inspect().unclaimed > 0);
     expect((await house.deliverAgain(records)).back).toEqual([]);
     expect(await house.item(keyOf())).toMatchObject({ state: "ended" });
-    expect(await house.gates.read(house.fleet)).toEqual({ failures: 0, probes: 0 });
+    const succeeded_at = expect.any(Number);
+    expect(await house.gates.read(house.fleet)).toEqual({ failures: 0, probes: 0, succeeded_at });
+  });
+});
+
+describe("rollouts that fail although others succeed", () => {
+  test("come to their end also where only they are left: they open no circuit", async () => {
+    const house = await open({
+      agent: async (task, episode) => {
+        if (task.metadata["bad"]) throw new Error("no such file");
+        return await askOnce(task, episode);
+      },
+    });
+    const bad = Array.from({ length: FAILURES_TO_TRIP / 2 + 1 }, (_, repeat) => repeat);
+    await house.push(...bad.map((repeat) => aRollout({ metadata: { bad: true } }, repeat)));
+    let { records } = await house.deliver(bad.length);
+    await house.push(aRollout({ task_id: "good" }));
+    await house.clock.sleep(6000);
+    await house.deliver();
+    for (let attempt = 2; attempt <= 3; attempt += 1) {
+      await house.clock.sleep(6000);
+      ({ records } = await house.deliverAgain(records));
+    }
+    const items = await Promise.all(bad.map((repeat) => house.item(keyOf("task-1", repeat))));
+    expect(items.map((item) => item?.state)).toEqual(bad.map(() => "dead"));
+    expect(house.logged("circuit opened: the fleet slows down")).toEqual([]);
+    expect(await house.gates.read(house.fleet)).toMatchObject({ failures: 0 });
   });
 });
 

@@ -13,6 +13,7 @@ const gateSchema = z.object({
   probe_by: z.string().optional(),
   probes: z.number().default(0),
   last_reason: z.string().optional(),
+  succeeded_at: z.number().optional(),
 });
 
 export const gateKey = (fleet: string): Key => ({ pk: `FLEET#${fleet}`, sk: "GATE" });
@@ -65,8 +66,10 @@ export function createGateStore(options: TableOptions): GateStore {
       const expression = "SET probe_at = :now ADD probes :minus";
       await unlessRefused(update(fleet, expression, values, "probe_at = :next"));
     },
-    async reset(fleet) {
-      await update(fleet, "REMOVE failures, tripped_at, probe_at, probe_by, probes, last_reason", {});
+    async reset(fleet, succeededAt) {
+      const remove = "REMOVE failures, tripped_at, probe_at, probe_by, probes, last_reason";
+      if (succeededAt === undefined) await update(fleet, remove, {});
+      else await update(fleet, `${remove} SET v = :v, succeeded_at = :at`, { ":v": 1, ":at": succeededAt });
     },
     async setPaused(fleet, pause) {
       if (pause) await update(fleet, "SET v = :v, paused = :pause", { ":v": 1, ":pause": pause });

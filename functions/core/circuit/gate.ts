@@ -27,6 +27,8 @@ export interface GateState {
   readonly probe_by?: string | undefined;
   readonly probes: number;
   readonly last_reason?: string | undefined;
+  /** Unix ms of the success that ended the last row of failures. */
+  readonly succeeded_at?: number | undefined;
 }
 
 export interface GateStore {
@@ -42,7 +44,8 @@ export interface GateStore {
   takeProbe(fleet: string, dueAt: number, nextProbeAt: number, by: string): Promise<boolean>;
   /** Undoes `takeProbe`, unless another one has been taken since. */
   giveProbeBack(fleet: string, nextProbeAt: number, now: number): Promise<void>;
-  reset(fleet: string): Promise<void>;
+  /** Ends the row of failures, and closes the circuit. */
+  reset(fleet: string, succeededAt?: number): Promise<void>;
   /** A person's wish, which overrules the budget. */
   setPaused(fleet: string, pause: Pause | undefined): Promise<void>;
   /** The budget's; false, and nothing changed, where a person has paused the fleet. */
@@ -131,15 +134,19 @@ export class FleetGate {
     return this.#state.tripped_at !== undefined;
   }
 
-  /** Told how each attempt ended. */
-  async note(reason: Reason, invocation = ""): Promise<void> {
+  /**
+   * Told how each attempt ended. `failedAt` (unix ms): when an attempt of the same rollout failed first. A rollout that
+   * failed before others succeeded, and fails again, says nothing about agent or infrastructure: otherwise the circuit
+   * would open as soon as only such rollouts are left, and they would never come to their end.
+   */
+  async note(reason: Reason, invocation = "", failedAt = Number.POSITIVE_INFINITY): Promise<void> {
     // A process that dies takes a whole batch with it: that is one failure.
     const crashed = reason === "crashed" || reason === "suspected";
     if (crashed && this.#crashed.has(invocation)) return;
     if (crashed && invocation !== "") this.#crashed.add(invocation);
     try {
       if (reason === "ended") await this.#succeeded();
-      else if (!neutral.has(reason)) await this.#failed(reason);
+      else if (!neutral.has(reason)) await this.#failed(reason, failedAt);
     } catch (error) {
       this.#ports.log("warn", "circuit not updated", { error: describeError(error, 300) });
     }
@@ -149,11 +156,15 @@ export class FleetGate {
     await this.#refresh();
     if (this.#state.failures === 0 && !this.#tripped) return;
     if (this.#tripped) this.#ports.log("info", "circuit closed", { fleet: this.#fleet });
-    await this.#ports.gates.reset(this.#fleet);
-    this.#state = { ...this.#state, failures: 0, probes: 0, tripped_at: undefined, probe_at: undefined };
+    const succeeded_at = this.#ports.clock.now();
+    await this.#ports.gates.reset(this.#fleet, succeeded_at);
+    const closed = { failures: 0, probes: 0, tripped_at: undefined, probe_at: undefined };
+    this.#state = { ...this.#state, ...closed, succeeded_at };
   }
 
-  async #failed(reason: Reason): Promise<void> {
+  async #failed(reason: Reason, failedAt: number): Promise<void> {
+    await this.#refresh();
+    if (failedAt <= (this.#state.succeeded_at ?? 0)) return;
     const failures = await this.#ports.gates.fail(this.#fleet, reason);
     this.#state = { ...this.#state, failures, last_reason: reason };
     if (failures < FAILURES_TO_TRIP || this.#tripped) return;

@@ -231,7 +231,7 @@ export function fencedGate(gate: Gate, life: Pick<SignsOfLife, "isFenced">): Gat
   const closed: GateDecision = { open: false, reason: "fenced", seconds: 5, detail: FENCED };
   return {
     isTripped: () => gate.isTripped(),
-    note: (reason, invocation) => gate.note(reason, invocation),
+    note: (reason, invocation, failedAt) => gate.note(reason, invocation, failedAt),
     check: async () => (life.isFenced ? closed : await gate.check()),
     closedFor: async (probe) => (life.isFenced ? FENCED : await gate.closedFor(probe)),
     isProbeDue: () => gate.isProbeDue(),

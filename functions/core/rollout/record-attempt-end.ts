@@ -1,7 +1,7 @@
 /** Writes down how an attempt ended, once, whoever else is at it. */
 import { invocationOf } from "../client-uuid.ts";
 import type { SettleLimits, SettlePorts } from "../ports.ts";
-import type { Reason } from "../reasons.ts";
+import { type Reason, usesUpAnAttempt } from "../reasons.ts";
 import { isOpen, type OpenRolloutItem, type RolloutItem } from "./item.ts";
 import { closed, lastAttempt } from "./transitions.ts";
 import { currentItem, writeTransition } from "./write-transition.ts";
@@ -56,7 +56,14 @@ async function tellClosed(ports: SettlePorts, item: RolloutItem): Promise<void> 
   const reward = last.reason === "ended" && typeof last.reward === "number" ? last.reward : undefined;
   const { reason, at, from } = last;
   ports.meter.attempt({ reason, reward, episodeType: item.episode_type, milliseconds: at - from });
-  await ports.gate.note(reason, invocationOf(last.id));
+  await ports.gate.note(reason, invocationOf(last.id), firstFailure(item));
+}
+
+/** Of the attempts before the last one: those that the rollout was, or may have been, to blame for. */
+function firstFailure({ history }: RolloutItem): number | undefined {
+  return history
+    .slice(0, -1)
+    .find((attempt) => usesUpAnAttempt(attempt.reason) || attempt.reason === "suspected")?.at;
 }
 
 function logClosed(

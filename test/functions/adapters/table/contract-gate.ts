@@ -19,6 +19,14 @@ export function gateContract(running: () => TableUnderTest): void {
       expect(await gates().read("g-1")).toEqual(untouched);
     });
 
+    test("remembers the success that ended a row of failures", async () => {
+      await gates().trip("g-7", 100, 200);
+      await gates().reset("g-7", 150);
+      expect(await gates().read("g-7")).toEqual({ ...untouched, succeeded_at: 150 });
+      await gates().fail("g-7", "crashed");
+      expect(await gates().read("g-7")).toMatchObject({ failures: 1, succeeded_at: 150 });
+    });
+
     test("is tripped once: who comes later does not put the probe off", async () => {
       await gates().trip("g-2", 100, 200);
       await gates().trip("g-2", 150, 250);
