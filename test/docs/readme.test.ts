@@ -4,10 +4,14 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { processIo } from "../../cli/io.ts";
 import { createProgram } from "../../cli/program.ts";
+import type { ChatRequest, Task } from "../../functions/contract/agent.ts";
+import { decodeMessage } from "../../functions/core/rollout/message.ts";
 import { decodeSettings } from "../../lib/settings.ts";
 import { allKinds } from "../../local/chaos/kinds.ts";
+import { createModel } from "../../local/engine/model.ts";
 import { readOptions } from "../../local/job/options.ts";
 import { settings as localSettings } from "../../local/job/settings.ts";
+import { generateProblems } from "../../local/problems/problems.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { makeTask, says, scripted } from "../agents/episode.ts";
 import agent from "../agents/samples/readme.ts";
@@ -151,6 +155,43 @@ describe("the agent", () => {
   ])("rewards %j with %d", async (content, reward) => {
     const task = makeTask({ metadata: { answer: 42 } });
     expect(await agent(task, scripted([says(content)]))).toEqual({ reward });
+  });
+
+  /** Its mean reward with the stand-in's model, where that has learnt for some steps. */
+  async function meanReward(tasks: readonly Task[]): Promise<number> {
+    const model = createModel({ tasks, seed: 1 });
+    const rewards = tasks.flatMap((task) =>
+      [1, 2, 3, 4].map(async (repeat) => {
+        const episode = { globalStep: 6, episodeUuid: `${task.task_id}-${repeat}` };
+        const chat = async (request: ChatRequest) => model(request, episode).message;
+        return (await agent(task, { ...scripted([]), chat })).reward;
+      }),
+    );
+    return (
+      (await Promise.all(rewards)).reduce<number>((sum, reward) => sum + Number(reward), 0) / rewards.length
+    );
+  }
+
+  test("earns rewards on the generated tasks", async () => {
+    expect(await meanReward(generateProblems({ seed: 1, count: 24 }))).toBeGreaterThan(0.5);
+  });
+
+  test("earns rewards on GSM8K as it is published", async () => {
+    const lines = readFileSync(join(root, "test/data/gsm8k-sample.jsonl"), "utf8").trim().split("\n");
+    const tasks = lines.map((line, index) => {
+      const { question, answer } = JSON.parse(line) as { question: string; answer: string };
+      return makeTask({ task_id: `gsm8k-${index}`, main_query: question, metadata: { answer } });
+    });
+    expect(await meanReward(tasks)).toBeGreaterThan(0.5);
+  });
+
+  test("earns rewards on the page's own task", async () => {
+    const [, body = ""] = /--message-body '(.*)'/.exec(readme) ?? [];
+    expect(await meanReward([decodeMessage(body, "m1").task])).toBeGreaterThan(0.5);
+  });
+
+  test("throws where the task has no answer, rather than to give it 0", async () => {
+    await expect(agent(makeTask({ metadata: {} }), scripted([]))).rejects.toThrow("has no number");
   });
 });
 
