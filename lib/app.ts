@@ -13,8 +13,10 @@ try {
   toleratePlaceholders(settings);
   new SortieStack(app, settings.stackName, { settings, ...environmentOf(settings) });
 } catch (error) {
-  if (!(error instanceof SettingsError)) throw error;
-  console.error(error.message);
+  // What is wrong with a bundle has been said by its own tools.
+  const words = error instanceof SettingsError ? error.message : bundlingFailure(error);
+  if (words === undefined) throw error;
+  console.error(words);
   // At once, so that no empty template is written.
   process.exit(1);
 }
@@ -34,4 +36,10 @@ function environmentOf({ network }: Settings): { env?: { account: string; region
     "network: a VPC that is given by its id alone is looked up in your account, and there are no credentials for it: " +
       "sign in (aws sts get-caller-identity has to answer), or add subnetIds and availabilityZones",
   ]);
+}
+
+function bundlingFailure(error: unknown): string | undefined {
+  const [first = ""] = String(error).split("\n");
+  const [, construct] = /Failed to bundle asset (\S+?),/.exec(first) ?? [];
+  return construct && `Nothing was made, since the code of ${construct} could not be bundled: see above.`;
 }

@@ -1,6 +1,6 @@
 /** What the functions have in common: runtime, bundling, log group, and a role that starts out with its logs alone. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { Duration, Stack, Validations } from "aws-cdk-lib";
 import { Effect, Policy, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Architecture, LoggingFormat, Runtime, Tracing } from "aws-cdk-lib/aws-lambda";
@@ -137,16 +137,35 @@ function bundling(agentEntry: string | undefined, files: Readonly<Record<string,
     sourcesContent: false,
     mainFields: ["module", "main"],
     bundleAwsSDK: true,
-    // undici requires Node's own modules, which an ES module cannot.
-    banner: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
+    banner,
+    // What is in it is refused by name, see `finish-bundle.ts`.
+    metafile: true,
+    loader: { ".node": "empty" },
     commandHooks: {
       beforeInstall: () => [],
       beforeBundling: () => [],
-      afterBundling: (_, outputDir) =>
-        Object.entries(files).map(([name, path]) => `cp ${quoted(path)} ${quoted(join(outputDir, name))}`),
+      afterBundling: (_, outputDir) => [
+        ...Object.entries(files).map(
+          ([name, path]) => `cp -R ${quoted(path)} ${quoted(join(outputDir, name))}`,
+        ),
+        command([process.execPath, finisher, outputDir, packageRoot, agentEntry ?? ""]),
+      ],
     },
     ...(agentEntry === undefined ? {} : { esbuildArgs: { [`--alias:${AGENT_SPECIFIER}`]: agentEntry } }),
   };
+}
+
+/** undici and CommonJS packages require Node's own modules and know their folder, which an ES module cannot. */
+const banner = [
+  "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
+  "globalThis.__dirname??=import.meta.dirname;globalThis.__filename??=import.meta.filename;",
+].join("");
+
+/** TypeScript here, JavaScript in an installed package. */
+const finisher = join(import.meta.dirname, `finish-bundle${extname(import.meta.filename)}`);
+
+function command(parts: readonly string[]): string {
+  return parts.map(quoted).join(" ");
 }
 
 /** For a POSIX shell. */

@@ -1,11 +1,12 @@
 /** Runs agents for the function, in this thread or process: whatever one of them does is told by its number. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Agent } from "../../contract/agent.ts";
+import { traceError } from "../../core/error-trace.ts";
 import { describeError } from "../../core/errors.ts";
 import type { AgentOutcome } from "../../core/ports.ts";
 import { AttemptAborted } from "../../core/rollout/agent.ts";
 import type { Rollout } from "../../core/rollout/message.ts";
-import { agentsHere, type StartModel } from "../../core/rollout/perform-agent.ts";
+import { agentsHere, type DescribeThrown, type StartModel } from "../../core/rollout/perform-agent.ts";
 import { type FromHost, type StartAgent, type ToHost, WHO_RUNS } from "./messages.ts";
 import { guardProcess, ProcessEndRefused } from "./process-end.ts";
 
@@ -30,24 +31,28 @@ interface Hosted {
 /** To be created before the agent's module is loaded, so that what that does at loading is seen as well. */
 export class AgentHost {
   readonly #port: HostPort;
+  readonly #describe: DescribeThrown;
   readonly #running = new AsyncLocalStorage<number>();
   readonly #agents = new Map<number, Hosted>();
   #strays = 0;
 
-  constructor(port: HostPort) {
+  /** `bundle`: the URL of the one that the agent is in. */
+  constructor(port: HostPort, bundle: string) {
     this.#port = port;
+    this.#describe = (thrown) => traceError(thrown, { bundle });
     Object.defineProperty(globalThis, Symbol.for(WHO_RUNS), { value: () => this.#running.getStore() });
     guardProcess((what) => this.#endedProcess(what));
     process.on("unhandledRejection", (error) => this.#stray("unhandledRejection", error));
     process.on("uncaughtException", (error) => {
       this.#stray("uncaughtException", error);
-      this.#fail(`${describeError(error, 300)} (thrown where nothing catches it)`);
+      const [words = "", ...trace] = this.#describe(error).split("\n");
+      this.#fail([`${words} (thrown where nothing catches it)`, ...trace].join("\n"));
     });
   }
 
   /** Begins to take agents. */
   serve(agent: Agent, startModel: StartModel): void {
-    const here = agentsHere(agent, startModel);
+    const here = agentsHere(agent, startModel, this.#describe);
     this.#port.onMessage((message) => {
       if (message.kind === "start") this.#running.run(message.id, () => void this.#start(here, message));
       if (message.kind === "abort") this.#abort(message.id, message);
@@ -112,7 +117,7 @@ export class AgentHost {
     if (agent) agent.strays += 1;
     else this.#strays += 1;
     if ((agent?.strays ?? this.#strays) > MOST_STRAYS) return;
-    this.#log(agent && id, "error", what, { error: describeError(error) });
+    this.#log(agent && id, "error", what, { error: this.#describe(error) });
   }
 
   #log(

@@ -51,6 +51,3 @@ export type FromHost =
 
 /** Names the function in a host by which the function asks, from outside, whose code runs just now. */
 export const WHO_RUNS = "sortie.who-runs";
-
-/** The last argument of a thread or process that hosts agents. */
-export const HOST_ARGUMENT = "--sortie-agent-host";

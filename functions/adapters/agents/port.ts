@@ -1,7 +1,8 @@
 /** The host's end of the way to the function: a thread's port, or a process's channel. */
 import { isMainThread, parentPort } from "node:worker_threads";
+import { HOST_ARGUMENT } from "../../contract/agent-host.ts";
 import type { HostPort } from "./host.ts";
-import { HOST_ARGUMENT, type ToHost } from "./messages.ts";
+import type { ToHost } from "./messages.ts";
 
 /** What this thread or process was given as a host of agents; undefined where it is none. */
 export function hostedHere(argv: readonly string[] = process.argv): unknown {

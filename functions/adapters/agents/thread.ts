@@ -2,7 +2,8 @@
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { Worker } from "node:worker_threads";
-import { type FromHost, HOST_ARGUMENT, type ToHost } from "./messages.ts";
+import { HOST_ARGUMENT } from "../../contract/agent-host.ts";
+import type { FromHost, ToHost } from "./messages.ts";
 import { type Running, whoRunsIn } from "./who-runs.ts";
 
 /** How it ended: as words that fit behind "the agent …". */
@@ -28,6 +29,9 @@ export interface HostOptions {
   readonly hosted: object;
 }
 
+/** What an agent throws is told by the lines of its source. */
+const SOURCE_MAPS = "--enable-source-maps";
+
 /** Many agents share one. It costs a few MB and a few ms, and dies without the process. */
 export function startThread(
   { entry, environment, heapMb, hosted }: HostOptions,
@@ -39,7 +43,7 @@ export function startThread(
     argv: [HOST_ARGUMENT, JSON.stringify(hosted)],
     env: { ...environment },
     // The process's own name files that are not meant for a thread.
-    execArgv: [],
+    execArgv: [SOURCE_MAPS],
     resourceLimits: { maxOldGenerationSizeMb: heapMb },
   });
   let failure: Death | undefined;
@@ -67,7 +71,7 @@ export function startProcess(
 ): HostHandle {
   const child = fork(entry, [HOST_ARGUMENT, JSON.stringify(hosted)], {
     env: { ...environment },
-    execArgv: [`--max-old-space-size=${heapMb}`],
+    execArgv: [SOURCE_MAPS, `--max-old-space-size=${heapMb}`],
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });

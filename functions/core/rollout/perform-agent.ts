@@ -20,20 +20,32 @@ export interface ModelAccess {
 }
 export type StartModel = (grant: { baseUrl: string; apiKey: string; signal: AbortSignal }) => ModelAccess;
 
+/** Words for what an agent threw: where it is known, with the lines of its source. */
+export type DescribeThrown = (thrown: unknown) => string;
+
 /** Agents in this thread, all together: what an agent's own thread or process does, and nothing to protect others. */
-export function agentsHere(agent: Agent, startModel: StartModel): AgentRunner {
+export function agentsHere(
+  agent: Agent,
+  startModel: StartModel,
+  describe: DescribeThrown = describeError,
+): AgentRunner {
   return {
     reserve: () => ({ release: () => undefined }),
     start: (work) => {
       const { openai_base_url: baseUrl, openai_api_key: apiKey } = work.grant;
       const model = startModel({ baseUrl, apiKey, signal: work.signal });
       const { calls, lastCallAt } = model;
-      return { outcome: performAgent(agent, model, work), calls, lastCallAt };
+      return { outcome: performAgent(agent, model, work, describe), calls, lastCallAt };
     },
   };
 }
 
-async function performAgent(agent: Agent, model: ModelAccess, work: AgentWork): Promise<AgentOutcome> {
+async function performAgent(
+  agent: Agent,
+  model: ModelAccess,
+  work: AgentWork,
+  describe: DescribeThrown,
+): Promise<AgentOutcome> {
   const { rollout, grant, signal, deadline, allowUnusualRewards } = work;
   const episode: AgentEpisode = {
     baseUrl: grant.openai_base_url,
@@ -52,7 +64,7 @@ async function performAgent(agent: Agent, model: ModelAccess, work: AgentWork): 
   } catch (error) {
     return {
       kind: "failed",
-      ...(signal.aborted ? endOf(signal) : (outageBehind(error, model.outage) ?? blame(error))),
+      ...(signal.aborted ? endOf(signal) : (outageBehind(error, model.outage) ?? blame(error, describe))),
     };
   }
 }
@@ -89,14 +101,20 @@ function isA<T>(type: abstract new (...of: never[]) => T, thrown: unknown): thro
   }
 }
 
-function blame(cause: unknown): { reason: Reason; detail: string } {
+function blame(cause: unknown, describe: DescribeThrown): { reason: Reason; detail: string } {
   try {
     if (cause instanceof InvalidOutputError) return { reason: "invalid-output", detail: cause.message };
     const aborted = cause instanceof Error && cause.name === AGENT_ABORT;
     const status = cause instanceof ModelError && cause.status !== undefined ? ` (HTTP ${cause.status})` : "";
-    return { reason: aborted ? "agent-aborted" : "agent-error", detail: describeError(cause) + status };
+    return { reason: aborted ? "agent-aborted" : "agent-error", detail: withStatus(describe(cause), status) };
   } catch {
     // Looking at what was thrown may throw as well: a Proxy with traps.
     return { reason: "agent-error", detail: describeError(cause) };
   }
+}
+
+/** Behind the message: below it may be a trace. */
+function withStatus(words: string, status: string): string {
+  const [first = "", ...trace] = words.split("\n");
+  return [first + status, ...trace].join("\n");
 }

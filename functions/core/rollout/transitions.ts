@@ -2,6 +2,7 @@
  * The transitions of a rollout as pure functions: the item that stands, in; the item that shall stand, out. Writing it
  * is conditional on the item that was left, so a late or doubled attempt changes nothing.
  */
+import { TRACE_LENGTH } from "../error-trace.ts";
 import { shorten } from "../errors.ts";
 import type { WorkflowOutput } from "../protocol.ts";
 import { type Reason, usesUpAnAttempt } from "../reasons.ts";
@@ -20,8 +21,8 @@ export interface FleetName {
   readonly engine: string;
 }
 
-/** Characters of a detail that an item keeps. */
-const DETAIL_LENGTH = 500;
+/** Characters of a detail that an item keeps: what an agent threw, with the lines of its source. */
+const DETAIL_LENGTH = TRACE_LENGTH;
 
 /** A transition leaves the stamp to the writer. */
 export type NextItem = Omit<RolloutItem, "stamp">;

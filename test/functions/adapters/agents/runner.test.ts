@@ -24,6 +24,8 @@ async function bundle(name: string, agent: string): Promise<void> {
   await build({
     entryPoints: [entries.rollout],
     outfile: join(folder, `${name}.mjs`),
+    // Those of agents that are blocked are told by the bundle's lines.
+    sourcemap: name === "broken",
     bundle: true,
     platform: "node",
     format: "esm",
@@ -231,6 +233,6 @@ test("a fleet whose agent cannot be loaded says so before it takes a message", a
   await bundle("broken", broken);
   const { hosts } = open({}, "broken");
   await expect(hosts.ready()).rejects.toThrow(
-    /^the agent could not be loaded: Error: no such file: weights\.bin$/,
+    /^the agent could not be loaded: Error: no such file: weights\.bin\n {2}at .*broken-agent\.ts:2:\d+\)?(\n|$)/,
   );
 });

@@ -88,11 +88,11 @@ describe("an open attempt", () => {
     expect(failed(anOpenItem(), "deadline", undefined).attempt?.failure).toEqual({ reason: "deadline" });
   });
 
-  test("keeps at most 500 characters of a detail, none of them half of one", () => {
-    const detail = `${"x".repeat(499)}🙂`;
-    expect(failed(anOpenItem(), "crashed", detail).attempt?.failure?.detail).toBe(`${"x".repeat(499)}\ufffd`);
+  test("keeps at most 1000 characters of a detail, none of them half of one", () => {
+    const detail = `${"x".repeat(999)}🙂`;
+    expect(failed(anOpenItem(), "crashed", detail).attempt?.failure?.detail).toBe(`${"x".repeat(999)}\ufffd`);
     expect(lastAttempt(stamped(close(anOpenItem(), "crashed", 3, detail)))?.detail).toBe(
-      `${"x".repeat(499)}\ufffd`,
+      `${"x".repeat(999)}\ufffd`,
     );
   });
 });
