@@ -1,4 +1,4 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
@@ -8,5 +8,13 @@ export default defineConfig({
     setupFiles: "test/support/property-seed.ts",
     // Most tests wait for a server or a timer rather than for a processor.
     maxWorkers: 4,
+    projects: [
+      {
+        extends: true,
+        // Loading the CDK takes seconds: files that only synthesise share one that is loaded.
+        test: { name: "lib", include: ["test/lib/**/*.test.ts"], isolate: false },
+      },
+      { extends: true, test: { name: "rest", exclude: [...configDefaults.exclude, "test/lib/**"] } },
+    ],
   },
 });
