@@ -3,13 +3,18 @@ import { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import type { LocalRun } from "./local-run.ts";
 
 export interface AwsOptions {
   readonly region?: string;
   readonly profile?: string;
   /** Another address for every service. */
   readonly endpointUrl?: string;
+}
+
+/** The servers of a run on this machine. */
+interface LocalServers {
+  readonly region: string;
+  readonly endpoints: { readonly sqs: string; readonly dynamodb: string };
 }
 
 export interface Aws {
@@ -33,7 +38,7 @@ export function callOf(error: object): Call | undefined {
   return calls.get(error);
 }
 
-export function createAws(options: AwsOptions, local?: LocalRun): Aws {
+export function createAws(options: AwsOptions, local?: LocalServers): Aws {
   // The SDK's chain of credential sources, SSO and roles included, starts from this variable.
   if (options.profile !== undefined && local === undefined) process.env["AWS_PROFILE"] = options.profile;
   const shared = { ...common, ...(local ? localAccess(local) : access(options)) };
@@ -89,7 +94,7 @@ function access({ region, endpointUrl }: AwsOptions) {
 }
 
 /** Local servers take any credentials. */
-function localAccess({ region }: LocalRun) {
+function localAccess({ region }: LocalServers) {
   return { region, credentials: { accessKeyId: "local", secretAccessKey: "local" } };
 }
 

@@ -1,22 +1,10 @@
 /** Where a deployment is: the same options on every command, named as the AWS CLI names them. */
 import { type Command, Option } from "commander";
 import { type Aws, createAws } from "./aws.ts";
-import { type Deployment, findDeployment } from "./deployment.ts";
+import { type Deployment, findDeployment, type GivenConnection } from "./deployment.ts";
 import { CommandFailure, describeFailure } from "./failures.ts";
 import { readLocalRun } from "./local-run.ts";
 import { httpUrl } from "./options.ts";
-
-/** As given on the command line or by the environment. */
-export interface GivenConnection {
-  readonly stack: string;
-  readonly table?: string;
-  readonly queueUrl?: string;
-  readonly deadLetterQueueUrl?: string;
-  readonly region?: string;
-  readonly profile?: string;
-  readonly endpointUrl?: string;
-  readonly local?: boolean;
-}
 
 /** What every command has: where the deployment is, and `--json`. */
 export interface CommonOptions extends GivenConnection {

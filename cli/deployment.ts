@@ -3,7 +3,6 @@ import { DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
 import * as z from "zod";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import type { Aws } from "./aws.ts";
-import type { GivenConnection } from "./connection.ts";
 import { CommandFailure } from "./failures.ts";
 import type { LocalRun } from "./local-run.ts";
 
@@ -123,4 +122,16 @@ function parseFleets(json: string | undefined): readonly Fleet[] | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** As given on the command line or by the environment. */
+export interface GivenConnection {
+  readonly stack: string;
+  readonly table?: string;
+  readonly queueUrl?: string;
+  readonly deadLetterQueueUrl?: string;
+  readonly region?: string;
+  readonly profile?: string;
+  readonly endpointUrl?: string;
+  readonly local?: boolean;
 }

@@ -12,7 +12,7 @@ import type { EngineCode } from "./core/engine-lifecycle/engine-code.ts";
 import type { Observed } from "./core/engine-lifecycle/engine-state.ts";
 import { withLease } from "./core/engine-lifecycle/lease.ts";
 import type { FleetQueue } from "./core/housekeeping/take-snapshot.ts";
-import type { Log } from "./core/ports.ts";
+import type { Log } from "./core/log.ts";
 import { deployedFleetId, type LifecycleEnvironment } from "./environment.ts";
 
 export interface Drive {

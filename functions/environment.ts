@@ -6,7 +6,7 @@ import { fleetIdOf } from "./core/client-uuid.ts";
 import { lifecycleDefaults } from "./core/engine-lifecycle/engine-state.ts";
 import { SettingsError } from "./core/errors.ts";
 import { SWEEP_INTERVAL_SECONDS } from "./core/housekeeping/tick.ts";
-import type { FleetLimits } from "./core/ports.ts";
+import type { FleetLimits } from "./core/rollout/context.ts";
 import { HEARTBEAT_SECONDS } from "./core/rollout/heartbeat.ts";
 
 /** Longer than an agent may well compute in one go where the processor is shared; its neighbours wait meanwhile. */

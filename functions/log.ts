@@ -1,7 +1,7 @@
 /** Structured log lines through Powertools: one JSON object each, with the invocation's context in every line. */
 import { Logger } from "@aws-lambda-powertools/logger";
 import { redact } from "./core/errors.ts";
-import type { Log } from "./core/ports.ts";
+import type { Log } from "./core/log.ts";
 
 /** No key leaves the process in a log line, whoever put it there. */
 const logger = new Logger({

@@ -1,7 +1,7 @@
 /** Metrics in CloudWatch's embedded format, through Powertools: log lines that CloudWatch turns into metrics. */
 import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
 import type { FleetSnapshot, Snapshot } from "./core/housekeeping/snapshot.ts";
-import type { Meter } from "./core/ports.ts";
+import type { Meter } from "./core/metrics.ts";
 
 export const NAMESPACE = "Sortie";
 

@@ -1,13 +1,26 @@
 import { Duration } from "aws-cdk-lib";
 import { type IAlarmAction, type IMetric, MathExpression, type Metric } from "aws-cdk-lib/aws-cloudwatch";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { RunbookAlarm, type RunbookAlarmProps, ticksWithin } from "./alarm.ts";
 import { functionAlarms } from "./function-alarms.ts";
+import type { SortieFunction } from "./function-defaults.ts";
 import { engineMetric, type FleetMetric, fleetMetric } from "./metrics.ts";
-import type { RolloutFleet } from "./rollout-fleet.ts";
+import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
+
+/** What its alarms look at. */
+export interface WatchedFleet {
+  readonly fleetName: string;
+  readonly engine: string;
+  readonly settings: FleetSettings;
+  readonly deployment: DeploymentSettings;
+  readonly queue: IQueue;
+  readonly deadLetterQueue: IQueue;
+  readonly rollout: SortieFunction;
+}
 
 export interface FleetAlarmsProps {
-  readonly fleet: RolloutFleet;
+  readonly fleet: WatchedFleet;
   readonly action: IAlarmAction | undefined;
 }
 

@@ -50,6 +50,7 @@ const rules: [file: string, may: string[], mayNot: string[]][] = [
 
 let folder: string;
 let report: string;
+let circles: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "sortie-layout-"));
@@ -59,14 +60,23 @@ beforeAll(() => {
     const lines = [...may, ...mayNot].map((name, n) => `import * as m${n} from "${name}";\n`);
     writeFileSync(join(folder, file), lines.join(""));
   }
-  const args = ["lint", "--only=style/noRestrictedImports", "--reporter=github", "--vcs-enabled=false", "."];
-  const { stdout } = spawnSync(process.execPath, [biome, ...args, "--max-diagnostics=none"], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  report = stdout;
+  report = lint("style/noRestrictedImports");
+  writeFileSync(join(folder, "a.ts"), 'import type { B } from "./b.ts";\nexport type A = B[];\n');
+  writeFileSync(join(folder, "b.ts"), 'import type { A } from "./a.ts";\nexport type B = { a?: A };\n');
+  circles = lint("suspicious/noImportCycles");
 });
 afterAll(() => rmSync(folder, { recursive: true }));
+
+function lint(rule: string): string {
+  const args = [
+    "lint",
+    `--only=${rule}`,
+    "--reporter=github",
+    "--vcs-enabled=false",
+    "--max-diagnostics=none",
+  ];
+  return spawnSync(process.execPath, [biome, ...args, "."], { cwd: folder, encoding: "utf8" }).stdout;
+}
 
 describe("the linter keeps the layout", () => {
   test.each(rules)("%s", (file, may, mayNot) => {
@@ -76,4 +86,9 @@ describe("the linter keeps the layout", () => {
       .map((line) => Number(/line=(\d+)/.exec(line)?.[1]));
     expect([...may, ...mayNot].filter((_, n) => refused.includes(n + 1))).toEqual(mayNot);
   });
+});
+
+test("the linter finds circles of types as well", () => {
+  expect(circles).toContain("a.ts,line=1");
+  expect(circles).toContain("b.ts,line=1");
 });

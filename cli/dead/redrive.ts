@@ -9,8 +9,13 @@
 
 import type { Clock, Random } from "../../functions/core/clock.ts";
 import { describeError } from "../../functions/core/errors.ts";
-import type { Log, RolloutStore } from "../../functions/core/ports.ts";
-import { isOpen, isSentAgain, type RolloutItem } from "../../functions/core/rollout/item.ts";
+import type { Log } from "../../functions/core/log.ts";
+import {
+  isOpen,
+  isSentAgain,
+  type RolloutItem,
+  type RolloutStore,
+} from "../../functions/core/rollout/item.ts";
 import type { Rollout } from "../../functions/core/rollout/message.ts";
 import { firstSeen, type NextItem } from "../../functions/core/rollout/transitions.ts";
 import { writeTransition } from "../../functions/core/rollout/write-transition.ts";

@@ -5,9 +5,9 @@ import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.t
 import type { EngineHandle } from "../engine/start.ts";
 import { Accounting } from "../job/accounting.ts";
 import type { SystemUnderFaults } from "./fleet.ts";
+import type { ChaosOptions } from "./options.ts";
 import type { Patience } from "./patience.ts";
 import type { Pushes } from "./pushes.ts";
-import type { ChaosOptions } from "./run.ts";
 
 const LOOK_MS = 500;
 

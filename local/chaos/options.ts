@@ -1,8 +1,12 @@
 /** The options of `npm run chaos`. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
+import type { EngineHandle } from "../engine/start.ts";
+import type { Throttle } from "./check/evidence.ts";
+import type { Interceptors, SystemUnderFaults } from "./fleet.ts";
 import { type GuiltyCounts, guiltyCounts } from "./guilty.ts";
 import { type FaultKind, faultKinds, kindsNamed } from "./kinds.ts";
+import type { Pushes } from "./pushes.ts";
 
 export interface MainOptions {
   readonly seed: readonly number[];
@@ -104,4 +108,39 @@ function named(text: string): FaultKind[] {
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }
+}
+
+export interface ChaosOptions {
+  readonly seed: number;
+  readonly rollouts: number;
+  /** Faults are injected for at most so long. */
+  readonly minutes: number;
+  readonly kinds: readonly FaultKind[];
+  /** How many of the rollouts do which harm at every attempt; default: one of each that `kinds` names. */
+  readonly guilty?: GuiltyCounts | undefined;
+  /** How long an agent takes at least, s; default: as long as its calls. */
+  readonly agentSeconds?: number | undefined;
+  /** Heartbeats, sweeps and timeouts as deployed; default: minutes are seconds. `assemble` must know as well. */
+  readonly realTime?: boolean | undefined;
+  readonly repeats: number;
+  /** Tasks in a batch of the engine. */
+  readonly batchTasks: number;
+  readonly assemblyDir: string;
+  /** For the functions' log. */
+  readonly directory: string;
+  /** How long the system may take to settle everything once the faults have stopped, s. */
+  readonly drainSeconds: number;
+  readonly throttle?: Throttle | undefined;
+  /** Default: newer. */
+  readonly engineVersion?: EngineVersion;
+  readonly stop?: AbortSignal;
+  /** Breaks of the system itself, to see whether the checks catch them: for their tests. */
+  readonly breaks?: Partial<Interceptors> & {
+    readonly started?: (parts: {
+      tormented: SystemUnderFaults;
+      engine: EngineHandle;
+      pushes: Pushes;
+    }) => Promise<void>;
+  };
+  readonly onLook?: (figures: { phase: "faults" | "drain"; final: number; pushed: number }) => void;
 }

@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
 import { systemClock as clock } from "../../functions/system-clock.ts";
-import type { EngineVersion } from "../engine/config.ts";
 import { createModel } from "../engine/model.ts";
 import { type EngineHandle, startEngine } from "../engine/start.ts";
-import type { Check, Evidence, Throttle } from "./check/evidence.ts";
+import type { Check, Evidence } from "./check/evidence.ts";
 import { checkAll, recoveryTimes } from "./check/index.ts";
 import type { RecoveryTimes } from "./check/recovery.ts";
 import { settledWithin } from "./drain.ts";
@@ -21,50 +20,15 @@ import {
   type SystemUnderFaults,
   startTormented,
 } from "./fleet.ts";
-import type { GuiltyCounts } from "./guilty.ts";
 import { Killer } from "./killer.ts";
 import { allKinds, type FaultKind, Tally } from "./kinds.ts";
+import type { ChaosOptions } from "./options.ts";
 import { Patience } from "./patience.ts";
 import { busyMs, makePlan, type Plan } from "./plan.ts";
 import { makePushes, type Pushes } from "./pushes.ts";
 import { sendPushes } from "./send.ts";
 import { INJECTED } from "./task-facts.ts";
 import { injectTimed } from "./timed.ts";
-
-export interface ChaosOptions {
-  readonly seed: number;
-  readonly rollouts: number;
-  /** Faults are injected for at most so long. */
-  readonly minutes: number;
-  readonly kinds: readonly FaultKind[];
-  /** How many of the rollouts do which harm at every attempt; default: one of each that `kinds` names. */
-  readonly guilty?: GuiltyCounts | undefined;
-  /** How long an agent takes at least, s; default: as long as its calls. */
-  readonly agentSeconds?: number | undefined;
-  /** Heartbeats, sweeps and timeouts as deployed; default: minutes are seconds. `assemble` must know as well. */
-  readonly realTime?: boolean | undefined;
-  readonly repeats: number;
-  /** Tasks in a batch of the engine. */
-  readonly batchTasks: number;
-  readonly assemblyDir: string;
-  /** For the functions' log. */
-  readonly directory: string;
-  /** How long the system may take to settle everything once the faults have stopped, s. */
-  readonly drainSeconds: number;
-  readonly throttle?: Throttle | undefined;
-  /** Default: newer. */
-  readonly engineVersion?: EngineVersion;
-  readonly stop?: AbortSignal;
-  /** Breaks of the system itself, to see whether the checks catch them: for their tests. */
-  readonly breaks?: Partial<Interceptors> & {
-    readonly started?: (parts: {
-      tormented: SystemUnderFaults;
-      engine: EngineHandle;
-      pushes: Pushes;
-    }) => Promise<void>;
-  };
-  readonly onLook?: (figures: { phase: "faults" | "drain"; final: number; pushed: number }) => void;
-}
 
 export interface ChaosOutcome {
   readonly seed: number;

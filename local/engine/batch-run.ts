@@ -3,26 +3,15 @@ import type { ChatRequest } from "../../functions/contract/agent.ts";
 import { Batch } from "./batch.ts";
 import type { EngineConfig, ModelReply } from "./config.ts";
 import type { EngineState } from "./engine.ts";
-import type { EpisodeRecord } from "./episodes.ts";
+import type { EpisodeRecord, EpisodeService, Runner } from "./episodes.ts";
 import type { Outcome, ReportedOutput } from "./ledger.ts";
 import { tokens } from "./model.ts";
 import { after, never, slept } from "./timing.ts";
 
-/** The thread that serves one episode. */
-export interface Runner {
-  readonly run: BatchRun;
-  readonly slot: number;
-  /** Model calls since the episode was registered or reset. */
-  llmCalls: number;
-  /** It has been sent an output, and does nothing else any more. */
-  taking: boolean;
-  done: boolean;
-}
-
 /** Unclaimed episodes are withdrawn this long after ROLLING_POST begins, s. */
 const WITHDRAW = 0.5;
 
-export class BatchRun {
+export class BatchRun implements EpisodeService {
   readonly #engine: EngineState;
   readonly #step: number;
   readonly #batch: Batch;

@@ -6,10 +6,8 @@ import { Clients } from "./clients.ts";
 import type { EngineConfig, EngineModel } from "./config.ts";
 import { Episodes } from "./episodes.ts";
 import { Ledger } from "./ledger.ts";
-import { settleAsDiscarded } from "./settle.ts";
-import { after, Gate, slept } from "./timing.ts";
-import { configFault, experimentDirOf, targetsOf, totalStepsOf } from "./train-config.ts";
-import { Trainer } from "./trainer.ts";
+import { after, Gate } from "./timing.ts";
+import { targetsOf, totalStepsOf } from "./train-config.ts";
 
 export interface EngineParts {
   readonly clock: Clock;
@@ -18,6 +16,20 @@ export interface EngineParts {
   readonly model: EngineModel;
   /** Kept over a restart. */
   readonly ledger?: Ledger;
+}
+
+/** The trainer's process. */
+export interface TrainingProcess {
+  readonly pid: number;
+  readonly isDead: boolean;
+  roll(): void;
+  finishIfEnough(): void;
+  finishBatch(): Promise<void>;
+  post(): void;
+  sync(): Promise<void>;
+  leaveRolling(status: "ENGINE.WEIGHT_SYNCING" | "ENGINE.WEIGHT_EXPORTING"): void;
+  endTraining(): void;
+  kill(): void;
 }
 
 const rolling: ReadonlySet<string> = new Set(["ENGINE.ROLLING", "ENGINE.ROLLING_POST"]);
@@ -47,7 +59,7 @@ export class EngineState {
   /** The port that the engine believes it has. */
   port = 0;
   ackSeconds: number;
-  readonly trainers: Trainer[] = [];
+  readonly trainers: TrainingProcess[] = [];
   readonly #seed: number;
   readonly #uuids: Random;
   readonly #poolReadings: Random;
@@ -68,7 +80,6 @@ export class EngineState {
     this.#seed = seed;
     this.#uuids = createRandom("episodes", seed, this.ledger.entries.length);
     this.#poolReadings = createRandom("pool-readings", seed, this.ledger.entries.length);
-    void this.#discardRegularly();
   }
 
   get isRolling(): boolean {
@@ -88,21 +99,6 @@ export class EngineState {
 
   get isNewer(): boolean {
     return this.config.engineVersion === "newer";
-  }
-
-  /** No check of the status: in a rolling engine a second trainer starts. Newer ones check in the route. */
-  start(): { success: true; pid: number } | { success: false; error: string } {
-    if (this.trainConfig === undefined) return { success: false, error: "No training config found" };
-    this.setStatus("ENGINE.BOOTING");
-    this.bootingSince = this.clock.now();
-    const error = configFault(this.trainConfig);
-    if (error !== undefined) return { success: false, error };
-    this.experimentDir = experimentDirOf(this.trainConfig);
-    const trainer = new Trainer(this, 1000 + this.ledger.entries.length);
-    this.trainers.push(trainer);
-    this.ledger.add({ kind: "start", pid: trainer.pid });
-    trainer.boot();
-    return { success: true, pid: trainer.pid };
   }
 
   /** The time of booting stays. The step becomes 0 where a launcher notices that its trainer is gone. */
@@ -173,15 +169,5 @@ export class EngineState {
       this.ledger.add({ kind: "wiped", clientUuid, episodeUuid: uuid });
     }
     this.clients.clear();
-  }
-
-  async #discardRegularly(): Promise<void> {
-    while (await slept(this.clock, this.config.discardCheckSeconds, this.closed)) {
-      const now = this.clock.now();
-      const idle = [...this.episodes.all()].filter(
-        (record) => record.status === "claimed" && now - record.activeAt > record.discardSeconds * 1000,
-      );
-      for (const record of idle) await settleAsDiscarded(this, record);
-    }
   }
 }

@@ -1,7 +1,17 @@
 /** The engine's records of its episodes, and the line of those that can be claimed. */
+import type { ChatRequest } from "../../functions/contract/agent.ts";
 import type { EpisodeType } from "../../functions/core/protocol.ts";
-import type { Runner } from "./batch-run.ts";
+import type { ModelReply } from "./config.ts";
 import { episodeKey } from "./key.ts";
+import type { ReportedOutput } from "./ledger.ts";
+
+/** What the trainer does for an episode; each resolves when it has, and never if nobody is left to do so. */
+export interface EpisodeService {
+  takeOutput(record: EpisodeRecord, taskId: string, output: ReportedOutput): Promise<void>;
+  /** Forgets the episode's model calls. */
+  reset(record: EpisodeRecord): Promise<void>;
+  callModel(record: EpisodeRecord, request: ChatRequest): Promise<ModelReply>;
+}
 
 export interface EpisodeRecord {
   readonly uuid: string;
@@ -132,4 +142,15 @@ export class Episodes {
     this.#claimed = 0;
     return claimed;
   }
+}
+
+/** The thread that serves one episode. */
+export interface Runner {
+  readonly run: EpisodeService;
+  readonly slot: number;
+  /** Model calls since the episode was registered or reset. */
+  llmCalls: number;
+  /** It has been sent an output, and does nothing else any more. */
+  taking: boolean;
+  done: boolean;
 }

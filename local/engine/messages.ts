@@ -1,7 +1,7 @@
 /** Anthropic's Messages API as the newer engine speaks it: text and tool use, nothing else. */
 import type { ChatMessage, ToolCall } from "../../functions/contract/agent.ts";
 import type { Completion } from "./completion.ts";
-import type { Dialect, Named } from "./dialects.ts";
+import type { Dialect, Named } from "./dialect.ts";
 import { pythonJson } from "./python.ts";
 import { isObject } from "./validation.ts";
 

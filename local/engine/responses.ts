@@ -1,7 +1,7 @@
 /** OpenAI's Responses API as the newer engine speaks it: text and function calls, nothing else. */
 import type { ChatMessage } from "../../functions/contract/agent.ts";
 import type { Completion } from "./completion.ts";
-import type { Dialect, Named } from "./dialects.ts";
+import type { Dialect, Named } from "./dialect.ts";
 import { pythonJson } from "./python.ts";
 import { isObject } from "./validation.ts";
 

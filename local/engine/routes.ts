@@ -17,6 +17,7 @@ import { chat } from "./chat.ts";
 import type { EngineState } from "./engine.ts";
 import { agreeSyncWeight, experimentDir, pushVerboseLog, syncTrainCode, verboseLogs } from "./newer-calls.ts";
 import { readBody } from "./request-body.ts";
+import { startTrainer } from "./trainer.ts";
 import { anything, type Check, type Checked } from "./validation.ts";
 import { bufferView, poolView, statusView, takeReport, unreadablePool } from "./views.ts";
 
@@ -117,7 +118,7 @@ function startEngine(engine: EngineState): Answer {
     const advice = "Call `stop_engine` first before starting the engine again.";
     throw new Refusal(400, `Engine is already started. Current status: [${engine.status}]. ${advice}`);
   }
-  return ok(engine.start());
+  return ok(startTrainer(engine));
 }
 
 function stopEngine(engine: EngineState): Answer {

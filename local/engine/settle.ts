@@ -2,7 +2,7 @@
 import type { EngineState } from "./engine.ts";
 import type { EpisodeRecord } from "./episodes.ts";
 import type { ReportedOutput } from "./ledger.ts";
-import { timedOut, within } from "./timing.ts";
+import { slept, timedOut, within } from "./timing.ts";
 
 /** The engine looks at its own status this often while it waits, s. */
 const POLL = 2;
@@ -64,12 +64,23 @@ export async function giveBack(
 }
 
 /** Takes an idle episode back. */
-export async function settleAsDiscarded(engine: EngineState, record: EpisodeRecord): Promise<void> {
+async function settleAsDiscarded(engine: EngineState, record: EpisodeRecord): Promise<void> {
   const { clientUuid, uuid: episodeUuid } = record;
   try {
     await revert(engine, record);
     engine.ledger.add({ kind: "discard", clientUuid, episodeUuid });
   } catch {
     // The engine left its rolling states: the episode is gone anyway.
+  }
+}
+
+/** Takes idle episodes back for as long as the engine lives. */
+export async function discardRegularly(engine: EngineState): Promise<void> {
+  while (await slept(engine.clock, engine.config.discardCheckSeconds, engine.closed)) {
+    const now = engine.clock.now();
+    const idle = [...engine.episodes.all()].filter(
+      (record) => record.status === "claimed" && now - record.activeAt > record.discardSeconds * 1000,
+    );
+    for (const record of idle) await settleAsDiscarded(engine, record);
   }
 }

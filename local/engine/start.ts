@@ -1,10 +1,11 @@
 /** Starts the stand-in engine: an engine that cycles by itself, and a handle to watch it and to make it misbehave. */
 import type { FastifyInstance } from "fastify";
 import { type EngineConfig, type EngineOptions, wholeConfig } from "./config.ts";
-import { EngineState } from "./engine.ts";
+import { EngineState, type TrainingProcess } from "./engine.ts";
 import type { Ledger, LedgerSummary } from "./ledger.ts";
 import { createServer, type Traffic } from "./server.ts";
-import type { Trainer } from "./trainer.ts";
+import { discardRegularly } from "./settle.ts";
+import { startTrainer } from "./trainer.ts";
 import { bufferView } from "./views.ts";
 
 /** A YAML that the stand-in can start with and that changes nothing of its config. */
@@ -131,7 +132,7 @@ export class EngineHandle {
   /** As `sync_train_config` and `start_engine` do. */
   start(trainConfig = anyTrainConfig): void {
     this.#engine.trainConfig = trainConfig;
-    this.#engine.start();
+    startTrainer(this.#engine);
   }
 
   /** As `stop_engine` does. */
@@ -180,13 +181,14 @@ export class EngineHandle {
       config: this.config,
       ...(ledger ? { ledger } : {}),
     });
+    void discardRegularly(engine);
     if (!this.config.startRolling) return engine;
     engine.trainConfig = anyTrainConfig;
-    engine.start();
+    startTrainer(engine);
     return engine;
   }
 
-  #trainer(): Trainer {
+  #trainer(): TrainingProcess {
     const trainer = this.#engine.trainers.findLast(({ isDead }) => !isDead);
     if (trainer === undefined) throw new Error("expected a living trainer, found none: call start() first");
     return trainer;

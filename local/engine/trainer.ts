@@ -1,12 +1,13 @@
 /** The training process: it drives the engine's status round its cycle. Two of them may run at once, as in reality. */
 import { BatchRun } from "./batch-run.ts";
-import type { EngineState } from "./engine.ts";
+import type { EngineState, TrainingProcess } from "./engine.ts";
 import { after, slept } from "./timing.ts";
+import { configFault, experimentDirOf } from "./train-config.ts";
 
 /** The trainer looks this often whether episodes are still claimed in ROLLING_POST, s. */
 const POST_POLL = 0.25;
 
-export class Trainer {
+export class Trainer implements TrainingProcess {
   readonly pid: number;
   readonly #engine: EngineState;
   readonly #totalSteps: number | undefined;
@@ -107,4 +108,21 @@ export class Trainer {
     if (this.#engine.isRolling) this.#run?.report();
     this.#run?.end();
   }
+}
+
+/** No check of the status: in a rolling engine a second trainer starts. Newer ones check in the route. */
+export function startTrainer(
+  engine: EngineState,
+): { success: true; pid: number } | { success: false; error: string } {
+  if (engine.trainConfig === undefined) return { success: false, error: "No training config found" };
+  engine.setStatus("ENGINE.BOOTING");
+  engine.bootingSince = engine.clock.now();
+  const error = configFault(engine.trainConfig);
+  if (error !== undefined) return { success: false, error };
+  engine.experimentDir = experimentDirOf(engine.trainConfig);
+  const trainer = new Trainer(engine, 1000 + engine.ledger.entries.length);
+  engine.trainers.push(trainer);
+  engine.ledger.add({ kind: "start", pid: trainer.pid });
+  trainer.boot();
+  return { success: true, pid: trainer.pid };
 }

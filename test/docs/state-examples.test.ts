@@ -24,8 +24,8 @@ import { invocationWatchSchema } from "../../functions/core/housekeeping/invocat
 import { snapshotSchema } from "../../functions/core/housekeeping/snapshot.ts";
 import { SETTLED_MS } from "../../functions/core/housekeeping/take-snapshot.ts";
 import { fleetTotalsSchema, rewardDeviation, rewardMean } from "../../functions/core/housekeeping/totals.ts";
-import type { Invocation } from "../../functions/core/ports.ts";
 import { batchSeenSchema } from "../../functions/core/rollout/batch-seen.ts";
+import type { Invocation } from "../../functions/core/rollout/invocation.ts";
 import { rolloutItemSchema } from "../../functions/core/rollout/item.ts";
 import { lateResultSchema } from "../../functions/core/rollout/late-result.ts";
 import { keepBudget } from "../../functions/core/spend/budget.ts";

@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, onTestFailed, onTestFinished } from "vitest";
-import type { Timeouts } from "../../functions/adapters/engine/calls.ts";
+import type { Timeouts } from "../../functions/adapters/engine/call-names.ts";
 import { createChat } from "../../functions/adapters/engine/chat.ts";
 import { createEngine } from "../../functions/adapters/engine/client.ts";
 import { FreshDispatcher } from "../../functions/adapters/engine/dispatcher.ts";
@@ -23,9 +23,10 @@ import { createWatchStore } from "../../functions/adapters/table/watch.ts";
 import type { Agent } from "../../functions/contract/agent.ts";
 import { FleetGate } from "../../functions/core/circuit/gate.ts";
 import { type Swept, sweep } from "../../functions/core/housekeeping/sweep.ts";
-import type { FleetLimits, Ports, QueueRecord } from "../../functions/core/ports.ts";
+import type { QueueRecord } from "../../functions/core/queue.ts";
 import { representedEngine } from "../../functions/core/representative.ts";
 import { runBatch } from "../../functions/core/rollout/batch.ts";
+import type { FleetLimits, Ports } from "../../functions/core/rollout/context.ts";
 import type { RolloutItem } from "../../functions/core/rollout/item.ts";
 import { agentsHere } from "../../functions/core/rollout/perform-agent.ts";
 import { deployedFleetId } from "../../functions/environment.ts";

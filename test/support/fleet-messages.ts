@@ -6,7 +6,7 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import { sendAll } from "../../cli/push/producer.ts";
-import type { QueueRecord } from "../../functions/core/ports.ts";
+import type { QueueRecord } from "../../functions/core/queue.ts";
 import { messageCounts } from "../local/helpers/queues.ts";
 
 export interface QueueUrls {

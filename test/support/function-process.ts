@@ -6,7 +6,7 @@ import type { SQSBatchResponse } from "aws-lambda";
 import { build } from "esbuild";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { lifecycleVariables, rolloutVariables as names } from "../../functions/contract/environment-names.ts";
-import type { QueueRecord } from "../../functions/core/ports.ts";
+import type { QueueRecord } from "../../functions/core/queue.ts";
 import { entries } from "../../functions/entries.ts";
 import { LambdaFunction } from "../../local/lambda/function.ts";
 import type { InvocationResult } from "../../local/lambda/invocation.ts";

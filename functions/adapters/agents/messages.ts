@@ -1,7 +1,6 @@
-/** What the function and a host of agents (a thread or a process of its own) say to each other. */
-import type { AgentOutcome } from "../../core/ports.ts";
 import type { EpisodeType, Task } from "../../core/protocol.ts";
 import type { Reason } from "../../core/reasons.ts";
+import type { AgentOutcome } from "../../core/rollout/agent-runner.ts";
 
 export interface StartAgent {
   readonly id: number;

@@ -4,15 +4,15 @@
  * known for certain, and nobody else.
  */
 import { describeError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
+import { endOf } from "../../core/rollout/agent.ts";
 import type {
   AgentOutcome,
   AgentPlace,
   AgentRunner,
   AgentWork,
-  Log,
   RunningAgent,
-} from "../../core/ports.ts";
-import { endOf } from "../../core/rollout/agent.ts";
+} from "../../core/rollout/agent-runner.ts";
 import type { FromHost, Headers, ToHost } from "./messages.ts";
 import { type HostHandle, type HostOptions, startProcess, startThread } from "./thread.ts";
 

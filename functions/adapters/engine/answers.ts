@@ -1,10 +1,11 @@
 /** What an answer, or the lack of one, says about a call: a value, or an `EngineError` of the right kind. */
 import type { z } from "zod";
 import { EngineError, NotOfferedError, redact } from "../../core/errors.ts";
-import type { CallName } from "./calls.ts";
+import type { CallName } from "./call-names.ts";
 import { neverSent } from "./dispatcher.ts";
 import { isRefusal, lacksCall } from "./engine-words.ts";
-import { GivenUp, type HttpReply } from "./exchange.ts";
+import { GivenUp } from "./exchange.ts";
+import type { HttpReply } from "./http.ts";
 import { parseJson } from "./json.ts";
 import { retryAfterMs } from "./retry-after.ts";
 

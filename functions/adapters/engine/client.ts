@@ -12,7 +12,8 @@ import {
 } from "../../core/protocol.ts";
 import { engineAddress } from "./address.ts";
 import { abortBody, claimBody, endBody, grantSchema, withEpisodeAt, withGrantAt } from "./bodies.ts";
-import { type Caller, callTimeouts, createCaller, type Timeouts } from "./calls.ts";
+import { callTimeouts, type Timeouts } from "./call-names.ts";
+import { type Caller, createCaller } from "./calls.ts";
 import { sharedDispatcher } from "./dispatcher.ts";
 import { newerCalls } from "./newer-calls.ts";
 import { bufferAnswerSchema, poolAnswerSchema, statusAnswerSchema } from "./readings.ts";

@@ -1,10 +1,5 @@
-/**
- * Which answers the engine itself can have given. Between it and a client stand load balancers, proxies and limiters that
- * answer too, and none of their answers says what the engine did. Source: the protocol's calls, and the refusals of each
- * route in the recorded traces of the real engine.
- */
-import type { CallName } from "./calls.ts";
-import type { HttpReply } from "./exchange.ts";
+import type { CallName } from "./call-names.ts";
+import type { HttpReply } from "./http.ts";
 import { parseJson } from "./json.ts";
 
 /** The statuses of a call's refusals in words; each call with a JSON body also has FastAPI's 422, with a list. */

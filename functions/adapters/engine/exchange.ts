@@ -2,31 +2,10 @@
 import type { Dispatcher } from "undici";
 import { markUnsent, mediaType } from "./dispatcher.ts";
 import { GuardedDispatcher, isUnauthorised } from "./guard.ts";
+import type { HttpReply, HttpRequest } from "./http.ts";
 
 /** Bytes of an answer that are read at most: a pool of a large batch has a few megabytes. */
 export const MAX_BODY_BYTES = 64 * 1024 * 1024;
-
-export interface HttpRequest {
-  readonly method: "GET" | "POST";
-  /** Absolute. */
-  readonly url: string;
-  /** Bytes are sent as they are, as a zip; anything else as JSON. */
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-}
-export interface HttpReply {
-  readonly status: number;
-  /** Without parameters, lower case; empty where the answer does not say. */
-  readonly contentType: string;
-  /** Where a redirect leads, else empty. */
-  readonly location: string;
-  /** As the headers `retry-after` and `date` say it, else empty. */
-  readonly retryAfter: string;
-  readonly date: string;
-  readonly text: string;
-}
-
 /** No cache on the way may answer in place of the engine. */
 const FRESH = { accept: "application/json", "cache-control": "no-cache" } as const;
 

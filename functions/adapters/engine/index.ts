@@ -1,6 +1,6 @@
 /** The engine adapter: what the rest of the project may use of it. */
 export { engineAddress } from "./address.ts";
-export { callTimeouts } from "./calls.ts";
+export { callTimeouts } from "./call-names.ts";
 export { type Chat, type ChatOptions, createChat } from "./chat.ts";
 export { createEngine, type EngineOptions } from "./client.ts";
 export { FreshDispatcher, sharedDispatcher } from "./dispatcher.ts";

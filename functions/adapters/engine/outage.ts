@@ -3,7 +3,7 @@
  * which says nothing of the agent's doing.
  */
 import { detailOf } from "./engine-words.ts";
-import type { HttpReply } from "./exchange.ts";
+import type { HttpReply } from "./http.ts";
 import { parseJson } from "./json.ts";
 
 /** Neither the model's route nor the engine has these of its own. */

@@ -1,5 +1,4 @@
-/** How long a server asks its clients to wait. */
-import type { HttpReply } from "./exchange.ts";
+import type { HttpReply } from "./http.ts";
 
 /** More than ten minutes is not obeyed: what asks for that is looked at again all the same. */
 export const LONGEST_RETRY_AFTER_MS = 600_000;

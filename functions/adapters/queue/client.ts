@@ -9,7 +9,7 @@ import {
   SendMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
-import type { Queue, QueueRecord } from "../../core/ports.ts";
+import type { Queue, QueueRecord } from "../../core/queue.ts";
 
 export function createQueueClient(): SQSClient {
   return new SQSClient({

@@ -6,7 +6,7 @@ import {
   paginateQuery,
 } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
-import type { Invocation, InvocationIndex, InvocationStore } from "../../core/ports.ts";
+import type { Invocation, InvocationIndex, InvocationStore } from "../../core/rollout/invocation.ts";
 import {
   type Attributes,
   expiresTtl,

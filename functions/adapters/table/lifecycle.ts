@@ -1,7 +1,7 @@
 /** What the lifecycle function reads and writes: open rollouts, totals and snapshots. */
 import { PutItemCommand, paginateQuery, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { type Snapshot, snapshotSchema } from "../../core/housekeeping/snapshot.ts";
-import type { OpenRollout } from "../../core/housekeeping/sweep.ts";
+import type { OpenRollout } from "../../core/housekeeping/sweep-ports.ts";
 import type { LifecycleStore } from "../../core/housekeeping/take-snapshot.ts";
 import { type ChangedRollout, fleetTotalsSchema } from "../../core/housekeeping/totals.ts";
 import {

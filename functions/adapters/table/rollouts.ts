@@ -1,8 +1,14 @@
 /** Rollout items: one per rollout, every transition one conditional put. */
 import * as z from "zod";
-import type { Moved, RolloutStore } from "../../core/ports.ts";
 import { workflowOutputSchema } from "../../core/protocol.ts";
-import { type Attempt, isOpen, type RolloutItem, rolloutItemSchema } from "../../core/rollout/item.ts";
+import {
+  type Attempt,
+  isOpen,
+  type Moved,
+  type RolloutItem,
+  type RolloutStore,
+  rolloutItemSchema,
+} from "../../core/rollout/item.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
 import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";
 

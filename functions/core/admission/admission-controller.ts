@@ -8,7 +8,7 @@ import { isClientOf } from "../client-uuid.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import { describeError } from "../errors.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Admission } from "../rollout/claim-outcome.ts";
 import { type AdmissionRules, admissionDefaults, decide, withoutClaims } from "./admission.ts";

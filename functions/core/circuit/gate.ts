@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import type { Reason } from "../reasons.ts";
 
 export interface Pause {
@@ -210,4 +210,17 @@ export class FleetGate {
       this.#ports.log("warn", "gate could not be read", { error: describeError(error, 300) });
     }
   }
+}
+
+/** What is told how each attempt of a fleet ended; see `FleetGate`. */
+export interface Gate {
+  /** While attempts fail one after another, a further failure costs its rollout nothing. */
+  isTripped(): Promise<boolean>;
+  /** `invocation`: the one that ran the attempt; `failedAt`: when an earlier attempt of its rollout failed first, unix ms. */
+  note(reason: Reason, invocation?: string, failedAt?: number): Promise<void>;
+  check(): Promise<GateDecision>;
+  /** Asked again before each claim: why this rollout, which had passed, may not claim after all. */
+  closedFor(probe: Probe | undefined): Promise<string | undefined>;
+  /** Whether the circuit is open and somebody should try. */
+  isProbeDue(): Promise<boolean>;
 }

@@ -3,7 +3,7 @@ import { type AgreeRule, asksForAgreement, reasonToAgree, undecidedClients } fro
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import { describeError } from "../errors.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import type { PoolInformation } from "../protocol.ts";
 import { POOL_LAG_MS } from "../rollout/locate-episode.ts";
 import type { Observed } from "./engine-state.ts";

@@ -3,7 +3,7 @@
  * knows of it; a call is sent only by the tick that still holds the lease.
  */
 import type { Clock } from "../clock.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import type { PoolInformation } from "../protocol.ts";
 import { alarmsOf } from "./engine-alarms.ts";
 import { type DrivenEngine, type Outcome, outcomeOf } from "./engine-calls.ts";

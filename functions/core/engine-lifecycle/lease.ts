@@ -8,7 +8,7 @@
 import * as z from "zod";
 import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 
 export const leaseSchema = z.object({
   holder: z.string(),

@@ -1,7 +1,7 @@
 /** Writes an engine's observed record: each write leaves the version before it and carries the tick's fencing token. */
 import type { Clock } from "../clock.ts";
 import { describeError, isUnstorable } from "../errors.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import type { EngineStateStore, Observed } from "./engine-state.ts";
 import type { HeldLease } from "./lease.ts";
 

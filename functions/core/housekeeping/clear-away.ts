@@ -1,8 +1,12 @@
 /** What invocations leave behind beside episodes: messages that are hidden, and usage that nobody has added up. */
+
+import type { Gate } from "../circuit/gate.ts";
 import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
-import type { Gate, Invocation, InvocationStore, Log, Queue, RolloutStore } from "../ports.ts";
-import { isOpen } from "../rollout/item.ts";
+import type { Log } from "../log.ts";
+import type { Queue } from "../queue.ts";
+import type { Invocation, InvocationStore } from "../rollout/invocation.ts";
+import { isOpen, type RolloutStore } from "../rollout/item.ts";
 import { dayOf, type UsageStore } from "../spend/spend.ts";
 import type { Invocations } from "./invocations.ts";
 

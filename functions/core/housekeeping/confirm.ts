@@ -10,7 +10,7 @@ import { type BatchSeen, closedWithout, shortName } from "../rollout/batch-seen.
 import type { PastAttempt, RolloutItem } from "../rollout/item.ts";
 import { confirmed, lastAttempt, unseen } from "../rollout/transitions.ts";
 import { writeTransition } from "../rollout/write-transition.ts";
-import type { SweepPorts } from "./sweep.ts";
+import type { SweepPorts } from "./sweep-ports.ts";
 
 /** How many ended rollouts one sweep looks at: more than a batch has. */
 const MOST = 2000;

@@ -8,8 +8,9 @@
 import * as z from "zod";
 import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
-import type { Invocation, InvocationIndex, Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import { isLiving, silenceOf } from "../rollout/heartbeat.ts";
+import type { Invocation, InvocationIndex } from "../rollout/invocation.ts";
 
 export const invocationWatchSchema = z.object({
   version: z.number(),

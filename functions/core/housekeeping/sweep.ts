@@ -3,67 +3,19 @@
  * an attempt that nobody remembers. It also confirms ended episodes from the pool.
  */
 import { parseClientUuid } from "../client-uuid.ts";
-import type { Clock, Random } from "../clock.ts";
-import type { Engine } from "../engine.ts";
+import type { Random } from "../clock.ts";
 import { describeError } from "../errors.ts";
-import type {
-  Gate,
-  InvocationIndex,
-  InvocationStore,
-  Log,
-  Meter,
-  Queue,
-  RolloutStore,
-  SettleLimits,
-} from "../ports.ts";
 import type { PoolInformation } from "../protocol.ts";
-import type { BatchStore } from "../rollout/batch-seen.ts";
-import { type AbortStore, giveBack, isHeld } from "../rollout/give-back.ts";
+import { giveBack, isHeld } from "../rollout/give-back.ts";
 import { isAlive } from "../rollout/heartbeat.ts";
 import { isOpen, type RolloutItem } from "../rollout/item.ts";
 import { settleLeftover } from "../rollout/settle.ts";
-import type { UsageStore } from "../spend/spend.ts";
 import { clearAway } from "./clear-away.ts";
 import { confirm } from "./confirm.ts";
-import { lookAtInvocations, type WatchStore } from "./invocations.ts";
+import { lookAtInvocations } from "./invocations.ts";
 import { noteBatch } from "./note-batch.ts";
 import { withSharedPool } from "./shared-pool.ts";
-
-export interface OpenRollout {
-  readonly fleet: string;
-  readonly key: string;
-  readonly invocation: string;
-}
-
-export interface OpenIndex {
-  openRollouts(engine: string): Promise<OpenRollout[]>;
-  /** Ended train rollouts that the pool has not shown yet, oldest first. */
-  unconfirmed(engine: string, limit: number): Promise<{ fleet: string; key: string }[]>;
-  /** How many ended train rollouts are not in what the trainer had when it closed their batch. */
-  countMissing(engine: string): Promise<number>;
-}
-
-export interface SweptFleet {
-  readonly limits: SettleLimits;
-  readonly gate: Gate;
-  readonly meter: Meter;
-  readonly queue: Pick<Queue, "defer" | "delete" | "show">;
-}
-
-export interface SweepPorts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly engine: Engine;
-  readonly rollouts: RolloutStore;
-  readonly aborts: AbortStore;
-  readonly batches: BatchStore;
-  readonly invocations: InvocationStore & InvocationIndex;
-  readonly watch: WatchStore;
-  readonly usage: Pick<UsageStore, "add">;
-  readonly index: OpenIndex;
-  readonly fleets: ReadonlyMap<string, SweptFleet>;
-}
+import type { OpenRollout, SweepPorts, SweptFleet } from "./sweep-ports.ts";
 
 export interface Swept {
   /** Open rollouts of dead invocations that are settled now. */

@@ -5,11 +5,11 @@ import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import type { Observed } from "../engine-lifecycle/engine-state.ts";
 import { describeError } from "../errors.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Spend } from "../spend/budget.ts";
 import { type Depth, type FleetSnapshot, fitSnapshot, type Snapshot } from "./snapshot.ts";
-import type { OpenIndex } from "./sweep.ts";
+import type { OpenIndex } from "./sweep-ports.ts";
 import {
   addAttempts,
   type ChangedRollout,

@@ -1,9 +1,10 @@
 /** One tick of the lifecycle function: each part runs even if another fails. */
 import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { type SweepPorts, type Swept, sweep } from "./sweep.ts";
+import { type Swept, sweep } from "./sweep.ts";
+import type { SweepPorts } from "./sweep-ports.ts";
 import { type SnapshotPorts, takeSnapshot } from "./take-snapshot.ts";
 
 export interface TickPorts {

@@ -1,9 +1,9 @@
 /** Runs the user's agent under a deadline and an abort signal, in whichever way the runner has. */
 import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
-import type { AgentOutcome, AgentRunner, AgentWork } from "../ports.ts";
 import type { WorkflowOutput } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
+import type { AgentOutcome, AgentRunner, AgentWork } from "./agent-runner.ts";
 
 /** The reason of an episode's abort signal: why this attempt is over. */
 export class AttemptAborted extends Error {

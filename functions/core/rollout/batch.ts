@@ -1,8 +1,9 @@
 /** A batch of queue records: its rollouts run at the same time, and none harms its neighbours. */
 import { AdmissionController } from "../admission/admission-controller.ts";
 import { describeError } from "../errors.ts";
-import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
+import type { QueueRecord } from "../queue.ts";
 import { ClaimLine } from "./claim-line.ts";
+import type { FleetLimits, Ports } from "./context.ts";
 import { fencedGate, isAlive, PARK_SECONDS, SignsOfLife } from "./heartbeat.ts";
 import { Places } from "./places.ts";
 import { RecentDurations } from "./recent-durations.ts";

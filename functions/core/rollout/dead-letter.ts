@@ -1,6 +1,6 @@
 /** A dead letter: the original body, unchanged, and the facts as message attributes, as far as SQS leaves room. */
 import { redact } from "../errors.ts";
-import type { DeadLetter, QueueRecord } from "../ports.ts";
+import type { DeadLetter, QueueRecord } from "../queue.ts";
 import type { Reason } from "../reasons.ts";
 import type { RolloutItem } from "./item.ts";
 

@@ -12,7 +12,7 @@ import { fleetNameOf, parseClientUuid } from "../client-uuid.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import { describeError, EngineError } from "../errors.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import type { PoolInformation } from "../protocol.ts";
 import { isRolling } from "./locate-episode.ts";
 

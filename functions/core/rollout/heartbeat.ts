@@ -3,11 +3,13 @@
  * machine's clock: only the sweep declares an invocation dead, after it has seen no change for long enough by its own.
  */
 
-import type { GateDecision } from "../circuit/gate.ts";
+import type { Gate, GateDecision } from "../circuit/gate.ts";
 import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
-import type { Gate, Invocation, InvocationStore, Log, Queue } from "../ports.ts";
+import type { Log } from "../log.ts";
+import type { Queue } from "../queue.ts";
 import { dayOf, type Usage, type UsageStore } from "../spend/spend.ts";
+import type { Invocation, InvocationStore } from "./invocation.ts";
 
 /** How often a living invocation says so. */
 export const HEARTBEAT_SECONDS = 20;

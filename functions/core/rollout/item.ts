@@ -114,3 +114,13 @@ export function isSentAgain(item: RolloutItem): boolean {
 export function isOpen(item: RolloutItem): item is OpenRolloutItem {
   return (item.state === "running" || item.state === "reporting") && item.attempt !== undefined;
 }
+
+/** `moved` the write took place; otherwise the item that stands there instead. */
+export type Moved = { moved: true; item: RolloutItem } | { moved: false; found: RolloutItem | undefined };
+
+export interface RolloutStore {
+  /** Reads what was written last. */
+  read(fleet: string, key: string): Promise<RolloutItem | undefined>;
+  /** Writes `next` if the item that was left still stands (`undefined`: if there is none). */
+  move(previous: RolloutItem | undefined, next: RolloutItem): Promise<Moved>;
+}

@@ -1,7 +1,8 @@
 /** A result that came when its attempt was closed already: it changes nothing, and is told. */
 import * as z from "zod";
+import type { Clock } from "../clock.ts";
 import { describeError } from "../errors.ts";
-import type { Ports } from "../ports.ts";
+import type { Log } from "../log.ts";
 import type { WorkflowOutput } from "../protocol.ts";
 import { REWARD_BYTES, rewardBytes } from "./fit-output.ts";
 import type { OpenRolloutItem, RolloutItem } from "./item.ts";
@@ -31,7 +32,7 @@ export interface LateResultStore {
  * An item of its own: the rollout may have another attempt open by now, whose writes name the very item that they leave.
  */
 export async function tellLateResult(
-  ports: Pick<Ports, "clock" | "log" | "lateResults">,
+  ports: { readonly clock: Clock; readonly log: Log; readonly lateResults: LateResultStore },
   { fleet, key, attempt }: OpenRolloutItem,
   { reward }: WorkflowOutput,
   found: RolloutItem,

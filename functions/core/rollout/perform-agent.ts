@@ -1,9 +1,9 @@
 /** The agent as a function: called with its task and episode here, in this thread, and what comes out of it checked. */
 import type { Agent, AgentEpisode, ChatRequest } from "../../contract/agent.ts";
 import { describeError, InvalidOutputError, ModelError } from "../errors.ts";
-import type { AgentOutcome, AgentRunner, AgentWork } from "../ports.ts";
 import type { Reason } from "../reasons.ts";
 import { endOf } from "./agent.ts";
+import type { AgentOutcome, AgentRunner, AgentWork } from "./agent-runner.ts";
 import { checkOutput } from "./check-output.ts";
 
 /** An agent throws this to say that the rollout deserves another attempt, without an error in the logs. */

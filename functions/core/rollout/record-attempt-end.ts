@@ -1,7 +1,7 @@
 /** Writes down how an attempt ended, once, whoever else is at it. */
 import { invocationOf } from "../client-uuid.ts";
-import type { SettleLimits, SettlePorts } from "../ports.ts";
 import { type Reason, usesUpAnAttempt } from "../reasons.ts";
+import type { SettleLimits, SettlePorts } from "./context.ts";
 import { isOpen, type OpenRolloutItem, type RolloutItem } from "./item.ts";
 import { closed, lastAttempt } from "./transitions.ts";
 import { currentItem, writeTransition } from "./write-transition.ts";

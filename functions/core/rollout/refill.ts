@@ -2,10 +2,14 @@
  * Keeps an invocation's places full: while one is free and there is time for another episode, it takes further messages
  * from the queue itself. Otherwise an invocation lasts as long as its slowest episode, and its other places stand empty.
  */
+
+import type { Gate } from "../circuit/gate.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import { describeError } from "../errors.ts";
-import type { FleetLimits, Gate, Log, Queue, QueueRecord } from "../ports.ts";
+import type { Log } from "../log.ts";
+import type { Queue, QueueRecord } from "../queue.ts";
+import type { FleetLimits } from "./context.ts";
 import type { SignsOfLife } from "./heartbeat.ts";
 import type { Places } from "./places.ts";
 import type { RecentDurations } from "./recent-durations.ts";

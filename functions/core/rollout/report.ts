@@ -4,10 +4,10 @@
  */
 import { clientUuid } from "../client-uuid.ts";
 import { EngineError } from "../errors.ts";
-import type { SettleLimits, SettlePorts } from "../ports.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
 import { recall } from "./batch-seen.ts";
+import type { SettleLimits, SettlePorts } from "./context.ts";
 import type { Attempt, OpenRolloutItem } from "./item.ts";
 import { type EpisodePresence, locateEpisode, POOL_LAG_MS } from "./locate-episode.ts";
 

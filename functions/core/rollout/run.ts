@@ -2,11 +2,12 @@
 import type { AdmissionController } from "../admission/admission-controller.ts";
 import { attemptId, clientUuid } from "../client-uuid.ts";
 import { InvalidMessageError, isUnstorable } from "../errors.ts";
-import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
 import type { ClaimAnswer } from "../protocol.ts";
+import type { QueueRecord } from "../queue.ts";
 import { type AgentEnd, runAgent } from "./agent.ts";
 import type { ClaimOutcome, Granted } from "./claim.ts";
 import type { ClaimLine } from "./claim-line.ts";
+import type { FleetLimits, Ports } from "./context.ts";
 import { deadLetter } from "./dead-letter.ts";
 import { fitOutput } from "./fit-output.ts";
 import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";

@@ -1,6 +1,5 @@
-/** Sends a dead rollout's message to the dead letters, and writes down that it was sent. */
-
-import type { FleetLimits, Ports, QueueRecord } from "../ports.ts";
+import type { QueueRecord } from "../queue.ts";
+import type { FleetLimits, Ports } from "./context.ts";
 import { deadLetter } from "./dead-letter.ts";
 import type { RolloutItem } from "./item.ts";
 import { lastAttempt, letterSent } from "./transitions.ts";

@@ -1,8 +1,8 @@
 /** Brings a claimed episode to its end: ended, aborted, or known lost; and writes down how. */
 import { clientUuid } from "../client-uuid.ts";
 import { EngineError } from "../errors.ts";
-import type { SettleLimits, SettlePorts } from "../ports.ts";
 import type { Reason } from "../reasons.ts";
+import type { SettleLimits, SettlePorts } from "./context.ts";
 import { giveBack } from "./give-back.ts";
 import { isOpen, type OpenRolloutItem } from "./item.ts";
 import { locateEpisode } from "./locate-episode.ts";

@@ -6,7 +6,7 @@
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import { describeError } from "../errors.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import { CANNOT_CONNECT } from "../protocol.ts";
 import { AttemptAborted } from "./agent.ts";
 import type { Attempt } from "./item.ts";

@@ -1,7 +1,7 @@
 /** Writing a transition down, however the table feels. */
 import { describeError, isUnstorable, StoreRefusedError } from "../errors.ts";
-import type { Moved, Ports } from "../ports.ts";
-import type { RolloutItem } from "./item.ts";
+import type { Ports } from "./context.ts";
+import type { Moved, RolloutItem } from "./item.ts";
 import type { NextItem } from "./transitions.ts";
 
 /** Pauses before each further try of a write that failed; the last one is repeated while there is time. */

@@ -2,7 +2,7 @@
 
 import type { GateState, GateStore } from "../circuit/gate.ts";
 import type { Clock } from "../clock.ts";
-import type { Log } from "../ports.ts";
+import type { Log } from "../log.ts";
 import { ALL_TIME, dayOf, estimateUsd, type UsageStore } from "./spend.ts";
 
 export interface BudgetPorts {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { AdmissionController } from "../../../functions/core/admission/admission-controller.ts";
-import type { FleetLimits, Ports } from "../../../functions/core/ports.ts";
 import type { ClaimAnswer, ClaimRequest } from "../../../functions/core/protocol.ts";
+import type { FleetLimits, Ports } from "../../../functions/core/rollout/context.ts";
 import type { Rollout } from "../../../functions/core/rollout/message.ts";
 import { decodeMessage } from "../../../functions/core/rollout/message.ts";
 import { claimFor } from "../../../functions/core/rollout/start-attempt.ts";

@@ -13,8 +13,9 @@ import { createRolloutStore } from "../../../functions/adapters/table/rollouts.t
 import { createUsageStore } from "../../../functions/adapters/table/usage.ts";
 import type { Agent } from "../../../functions/contract/agent.ts";
 import type { Clock } from "../../../functions/core/clock.ts";
-import type { FleetLimits, Ports, QueueRecord } from "../../../functions/core/ports.ts";
+import type { QueueRecord } from "../../../functions/core/queue.ts";
 import { runBatch } from "../../../functions/core/rollout/batch.ts";
+import type { FleetLimits, Ports } from "../../../functions/core/rollout/context.ts";
 import { agentsHere } from "../../../functions/core/rollout/perform-agent.ts";
 import { systemClock as clock } from "../../../functions/system-clock.ts";
 import type { EngineConfig } from "../../../local/engine/config.ts";

@@ -8,10 +8,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { assemble, paces } from "../../../local/chaos/fleet.ts";
 import { kindsNamed } from "../../../local/chaos/kinds.ts";
+import type { ChaosOptions } from "../../../local/chaos/options.ts";
 import type { Interceptor, ProxyRequest } from "../../../local/chaos/proxy.ts";
 import type { Push, Pushes } from "../../../local/chaos/pushes.ts";
 import { renderOutcome } from "../../../local/chaos/report.ts";
-import { type ChaosOptions, type ChaosOutcome, runChaos } from "../../../local/chaos/run.ts";
+import { type ChaosOutcome, runChaos } from "../../../local/chaos/run.ts";
 import { operation } from "../../../local/chaos/steps.ts";
 
 let directory = "";

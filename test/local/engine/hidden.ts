@@ -1,7 +1,7 @@
 /** What the recording did between its steps without writing it down; read off the answers that followed. */
-import type { Replay } from "./replay.ts";
+import type { Replaying } from "./replaying.ts";
 
-export type Hidden = (replay: Replay) => Promise<unknown>;
+export type Hidden = (replay: Replaying) => Promise<unknown>;
 /** By situation, then by step: what happens before it; `after` the step's own `before` where the order matters. */
 type HiddenSteps = Readonly<Record<number, Hidden | { readonly after: Hidden }>>;
 

@@ -1,8 +1,8 @@
 /** What the recording saw from inside the engine, read from the stand-in's ledger and state. */
 import type { LedgerEntry } from "../../../local/engine/ledger.ts";
-import type { Replay } from "./replay.ts";
+import type { Replaying } from "./replaying.ts";
 
-const observers: Readonly<Record<string, (replay: Replay, what: string) => unknown>> = {
+const observers: Readonly<Record<string, (replay: Replaying, what: string) => unknown>> = {
   LEDGER: ({ engine }, kinds) => ledger(engine.ledger.entries, kinds.split(",")),
   "BUFFER SIZE": ({ engine }) => engine.inspect().episodes.length,
   TRAINERS: ({ engine }) => engine.inspect().trainers,
@@ -22,13 +22,13 @@ const observers: Readonly<Record<string, (replay: Replay, what: string) => unkno
   },
 };
 
-export async function observe(replay: Replay, method: string, what: string): Promise<unknown> {
+export async function observe(replay: Replaying, method: string, what: string): Promise<unknown> {
   const observer = observers[method];
   if (observer === undefined) throw new Error(`no way to observe ${method}`);
   return observer(replay, what);
 }
 
-async function completed(replay: Replay): Promise<unknown> {
+async function completed(replay: Replaying): Promise<unknown> {
   const pool = await replay.call("/get_current_batch_rollout_pool_information");
   return (pool as { completed_episodes: number }).completed_episodes;
 }

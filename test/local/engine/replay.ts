@@ -7,6 +7,7 @@ import { type EngineHandle, startEngine, type TrainerStatus } from "../../../loc
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { hidden } from "./hidden.ts";
 import { observe } from "./observations.ts";
+import type { Replaying } from "./replaying.ts";
 import { Episodes, type Situation, type Step, withoutIdentity } from "./traces.ts";
 import { type Sent, Wire } from "./wire.ts";
 import { Worker } from "./worker.ts";
@@ -22,7 +23,7 @@ const trainConfig =
 /** Just short of a whole search for idle episodes, so that it comes as late after a claim as it can, s. */
 const lead = 6.5;
 
-export class Replay {
+export class Replay implements Replaying {
   readonly clock: VirtualClock;
   readonly engine: EngineHandle;
   readonly situation: Situation;

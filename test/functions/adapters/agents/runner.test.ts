@@ -7,8 +7,8 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { AgentHosts, type RunnerOptions } from "../../../../functions/adapters/agents/index.ts";
 import { agentEnvironment } from "../../../../functions/agent-environment.ts";
-import type { AgentOutcome } from "../../../../functions/core/ports.ts";
 import { AttemptAborted } from "../../../../functions/core/rollout/agent.ts";
+import type { AgentOutcome } from "../../../../functions/core/rollout/agent-runner.ts";
 import { decodeMessage } from "../../../../functions/core/rollout/message.ts";
 import { entries } from "../../../../functions/entries.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { rolloutStat } from "../../../../cli/rollout-stat.ts";
-import { callTimeouts } from "../../../../functions/adapters/engine/calls.ts";
+import { callTimeouts } from "../../../../functions/adapters/engine/call-names.ts";
 import { EngineError, InvalidMessageError } from "../../../../functions/core/errors.ts";
 import type { ClaimRequest, PoolInformation, WorkflowOutput } from "../../../../functions/core/protocol.ts";
 import { type ClaimOutcome, claimEpisode, type Granted } from "../../../../functions/core/rollout/claim.ts";

@@ -3,7 +3,7 @@ import { type Message, ReceiveMessageCommand, SendMessageCommand, type SQSClient
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createQueue } from "../../../../functions/adapters/queue/client.ts";
 import { readDepth } from "../../../../functions/adapters/queue/depth.ts";
-import type { Queue } from "../../../../functions/core/ports.ts";
+import type { Queue } from "../../../../functions/core/queue.ts";
 import { deadLetter, MESSAGE_LIMIT_BYTES } from "../../../../functions/core/rollout/dead-letter.ts";
 import { anItem, NOW } from "../../core/items.ts";
 

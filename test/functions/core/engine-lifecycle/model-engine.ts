@@ -3,7 +3,15 @@
  * OFFLINE with step 0 whenever the training process is gone.
  */
 import { EngineError } from "../../../../functions/core/errors.ts";
-import type { World } from "./model.ts";
+import type { VirtualClock } from "../../../support/virtual-clock.ts";
+
+/** The world that it is part of. */
+interface Surroundings {
+  readonly clock: VirtualClock;
+  readonly chaos: { readonly badBoot: number };
+  chance(probability: number): boolean;
+  below(limit: number): number;
+}
 
 export class ModelEngine {
   status = "ENGINE.OFFLINE";
@@ -19,9 +27,9 @@ export class ModelEngine {
   #config: string | undefined;
   /** Rises with each start and stop: what was planned before is off. */
   #era = 0;
-  readonly #world: World;
+  readonly #world: Surroundings;
 
-  constructor(world: World) {
+  constructor(world: Surroundings) {
     this.#world = world;
   }
 

@@ -9,9 +9,9 @@ import { createRolloutStore } from "../../../../functions/adapters/table/rollout
 import { createUsageStore } from "../../../../functions/adapters/table/usage.ts";
 import { createWatchStore } from "../../../../functions/adapters/table/watch.ts";
 import { FleetGate } from "../../../../functions/core/circuit/gate.ts";
-import type { SweepPorts } from "../../../../functions/core/housekeeping/sweep.ts";
-import type { Invocation } from "../../../../functions/core/ports.ts";
+import type { SweepPorts } from "../../../../functions/core/housekeeping/sweep-ports.ts";
 import type { PoolInformation } from "../../../../functions/core/protocol.ts";
+import type { Invocation } from "../../../../functions/core/rollout/invocation.ts";
 import type { RolloutItem } from "../../../../functions/core/rollout/item.ts";
 import { createTables, startTableServer, type TableServer } from "../../../../local/servers/table-server.ts";
 import { engineThat } from "../../../support/engine-that.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createChat } from "../../../../functions/adapters/engine/index.ts";
 import type { Agent } from "../../../../functions/contract/agent.ts";
-import type { QueueRecord } from "../../../../functions/core/ports.ts";
+import type { QueueRecord } from "../../../../functions/core/queue.ts";
 import type { Kind } from "../../../../local/engine/ledger.ts";
 import { type Fleet, startFleet } from "../fleet.ts";
 import { anOpenItem } from "../items.ts";

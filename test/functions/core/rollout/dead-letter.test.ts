@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { DeadLetter, QueueRecord } from "../../../../functions/core/ports.ts";
+import type { DeadLetter, QueueRecord } from "../../../../functions/core/queue.ts";
 import {
   deadLetter,
   isLetterAttribute,

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import type { QueueRecord } from "../../../../functions/core/ports.ts";
+import type { QueueRecord } from "../../../../functions/core/queue.ts";
 import { Places } from "../../../../functions/core/rollout/places.ts";
 import { RecentDurations } from "../../../../functions/core/rollout/recent-durations.ts";
 import { Refill } from "../../../../functions/core/rollout/refill.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Engine } from "../../../../functions/core/engine.ts";
 import { EngineError } from "../../../../functions/core/errors.ts";
-import type { SettlePorts } from "../../../../functions/core/ports.ts";
+import type { SettlePorts } from "../../../../functions/core/rollout/context.ts";
 import type { RolloutItem } from "../../../../functions/core/rollout/item.ts";
 import { END_PENDING_MS, report } from "../../../../functions/core/rollout/report.ts";
 import { deadUrl, engineAt } from "../../../support/engine-that.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import type { Gate, Invocation, InvocationStore } from "../../../../functions/core/ports.ts";
+import type { Gate } from "../../../../functions/core/circuit/gate.ts";
 import {
   fencedGate,
   isLiving,
@@ -8,6 +8,7 @@ import {
   SignsOfLife,
   silenceOf,
 } from "../../../../functions/core/rollout/heartbeat.ts";
+import type { Invocation, InvocationStore } from "../../../../functions/core/rollout/invocation.ts";
 import { dayOf, type Usage } from "../../../../functions/core/spend/spend.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 

@@ -1,7 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { StoreRefusedError } from "../../../../functions/core/errors.ts";
-import type { Moved } from "../../../../functions/core/ports.ts";
-import type { RolloutItem } from "../../../../functions/core/rollout/item.ts";
+import type { Moved, RolloutItem } from "../../../../functions/core/rollout/item.ts";
 import { currentItem, writeTransition } from "../../../../functions/core/rollout/write-transition.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { anItem } from "../items.ts";

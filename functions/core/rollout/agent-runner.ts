@@ -1,0 +1,44 @@
+/** What runs the agents, in one of several ways. */
+
+import type { Log } from "../log.ts";
+import type { WorkflowOutput } from "../protocol.ts";
+import type { Reason } from "../reasons.ts";
+import type { Rollout } from "./message.ts";
+
+/** What an agent is run for. */
+export interface AgentWork {
+  readonly rollout: Rollout;
+  readonly grant: { readonly openai_base_url: string; readonly openai_api_key: string };
+  /** Fires when the attempt is over; its reason is an `AttemptAborted`. */
+  readonly signal: AbortSignal;
+  /** Unix ms. */
+  readonly deadline: number;
+  readonly allowUnusualRewards: boolean;
+  /** Where it can harm none but itself, since it may have done so before. */
+  readonly alone: boolean;
+  readonly log: Log;
+}
+
+export type AgentOutcome =
+  | { kind: "output"; output: WorkflowOutput }
+  | { kind: "failed"; reason: Reason; detail: string };
+
+export interface RunningAgent {
+  /** Never rejects. An agent that does not heed the signal may leave it open for good. */
+  readonly outcome: Promise<AgentOutcome>;
+  /** Model calls so far. */
+  calls(): number;
+  /** Unix ms at which the last call began. */
+  lastCallAt(): number | undefined;
+}
+
+/** Runs agents, in whichever way. */
+export interface AgentRunner {
+  /** A place for an agent that runs alone; undefined while all are taken. To be released once, when it is done. */
+  reserve(): AgentPlace | undefined;
+  start(work: AgentWork): RunningAgent;
+}
+
+export interface AgentPlace {
+  release(): void;
+}
