@@ -6,6 +6,7 @@ import { readDepth } from "./adapters/queue/depth.ts";
 import { createAbortStore } from "./adapters/table/aborts.ts";
 import { createBatchStore } from "./adapters/table/batches.ts";
 import { tableOptions } from "./adapters/table/client.ts";
+import { createEngineNames } from "./adapters/table/engine-names.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
 import { createLifecycleStore } from "./adapters/table/lifecycle.ts";
@@ -14,6 +15,7 @@ import { TableTime } from "./adapters/table/table-time.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
 import { createWatchStore } from "./adapters/table/watch.ts";
 import { FleetGate } from "./core/circuit/gate.ts";
+import { withFormerEngines } from "./core/housekeeping/former-engines.ts";
 import type { SweptFleet } from "./core/housekeeping/sweep-ports.ts";
 import type { FleetQueue } from "./core/housekeeping/take-snapshot.ts";
 import { tick } from "./core/housekeeping/tick.ts";
@@ -32,7 +34,14 @@ const clock = createTableClock(time);
 const dispatcher = engineDispatcher(environment.engineUrl, engineCredentials(environment, clock));
 const queues = createQueueClient();
 const table = tableOptions(environment.table, time);
-const store = createLifecycleStore({ ...table, snapshotTtlDays: environment.snapshotTtlDays });
+const store = withFormerEngines(
+  {
+    store: createLifecycleStore({ ...table, snapshotTtlDays: environment.snapshotTtlDays }),
+    names: createEngineNames(table),
+    log: createLog({ engine: environment.engine }),
+  },
+  [...environment.fleets.map(({ name }) => name), ...environment.retiredFleets],
+);
 const rollouts = createRolloutStore({ ...table, ttlDays: environment.rolloutTtlDays });
 const aborts = createAbortStore(table);
 const batches = createBatchStore(table);

@@ -6,6 +6,7 @@ import { createBatchStore } from "../../functions/adapters/table/batches.ts";
 import { fromAttributes, type Key } from "../../functions/adapters/table/client.ts";
 import { getAttributes } from "../../functions/adapters/table/conditional-put.ts";
 import { writeCode } from "../../functions/adapters/table/engine-code.ts";
+import { createEngineNames } from "../../functions/adapters/table/engine-names.ts";
 import { createEngineStateStore, setDesired } from "../../functions/adapters/table/engine-state.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createInvocationStore } from "../../functions/adapters/table/invocations.ts";
@@ -94,6 +95,13 @@ describe("items of rollouts and fleets", () => {
     const spend = { usd_today: 20.04, usd_total: 90, budget_usd_per_day: 20, budget_exceeded: true };
     await keepBudget(ports, "code", spend, await gates.read("code"));
     expect(await written({ pk: "FLEET#code", sk: "GATE" })).toEqual(byBudget);
+  });
+
+  test("the engines that a fleet has had", async () => {
+    const { names, ...shown } = example("engines");
+    await createEngineNames(options()).note("main", "main");
+    const { names: stored, ...rest } = (await written({ pk: "FLEET#main", sk: "ENGINES" })) ?? {};
+    expect([rest, [...(stored as Set<string>)]]).toEqual([shown, names]);
   });
 
   test("a fleet's admissions", async () => {
