@@ -59,6 +59,7 @@ const rolloutSchema = z.object({
   allowUnusualRewards: flag,
   rolloutTtlDays: positive,
   stragglerGraceSeconds: positive.optional(),
+  spare: whole.optional(),
   places: whole.min(1).optional(),
   throttle: json.pipe(throttle).optional(),
   heartbeatSeconds: positive.default(HEARTBEAT_SECONDS),

@@ -131,6 +131,7 @@ export class RolloutFleet extends Construct {
       [variables.maxReceiveCount]: String(this.deployment.maxReceiveCount),
       [variables.messageRetentionDays]: String(this.deployment.messageRetentionDays),
       ...(grace === undefined ? {} : { [variables.stragglerGraceSeconds]: String(grace) }),
+      ...(settings.spare === undefined ? {} : { [variables.spare]: String(settings.spare) }),
       ...(settings.keepPlacesFull ? { [variables.places]: String(batchSize(settings)) } : {}),
       ...(settings.throttle && { [variables.throttle]: JSON.stringify(settings.throttle) }),
     };

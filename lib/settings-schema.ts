@@ -43,6 +43,8 @@ export const fleetShape = {
   reservedConcurrency: whole(1, 1_000_000).optional(),
   /** How long SQS gathers messages for one invocation, s. */
   batchWindowSeconds: whole(0, 300, "SQS's limit"),
+  /** Start only what the batch needs and so many episodes more, which are given up at its end. Absent: what the engine takes. */
+  spare: whole(0, 1_000_000).optional(),
   /** Whether an invocation takes further messages itself while it has free places and enough time. */
   keepPlacesFull: yesOrNo,
   /** How long running episodes get once the engine has its samples, s. Absent: until their deadline. */

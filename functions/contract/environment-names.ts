@@ -29,6 +29,8 @@ export const rolloutVariables = {
   rolloutTtlDays: "SORTIE_ROLLOUT_TTL_DAYS",
   /** Absent: no grace, stragglers run to their deadline. */
   stragglerGraceSeconds: "SORTIE_STRAGGLER_GRACE_SECONDS",
+  /** Episodes beyond the batch's need. Absent: rollouts start as long as the engine offers episodes. */
+  spare: "SORTIE_SPARE",
   /** Rollouts that one invocation runs at once. Absent: it takes no messages beyond those of its event. */
   places: "SORTIE_PLACES",
   /** Deliveries after which SQS makes a dead letter of a message, and how long it keeps one. */

@@ -9,6 +9,7 @@ describe("functions", () => {
     const stack = synthesise({
       engineUrl,
       stragglerGraceSeconds: 60,
+      spare: 0,
       throttle: { batchSize: 8, repeats: 4 },
       allowUnusualRewards: true,
     });
@@ -30,6 +31,7 @@ describe("functions", () => {
       SORTIE_ROLLOUT_TTL_DAYS: "30",
       SORTIE_MAX_RECEIVE_COUNT: "1000",
       SORTIE_MESSAGE_RETENTION_DAYS: "14",
+      SORTIE_SPARE: "0",
       SORTIE_PLACES: "10",
       SORTIE_STRAGGLER_GRACE_SECONDS: "60",
       SORTIE_THROTTLE: '{"ratio":1.5,"batchSize":8,"repeats":4}',
@@ -38,7 +40,7 @@ describe("functions", () => {
 
   test("what is off has no variable", () => {
     const variables = Object.keys(environment(template, "FleetmainRollout"));
-    expect(variables.filter((name) => /GRACE|THROTTLE/.test(name))).toEqual([]);
+    expect(variables.filter((name) => /GRACE|THROTTLE|SPARE/.test(name))).toEqual([]);
   });
 
   test("the lifecycle function of each engine knows the fleets on it", () => {

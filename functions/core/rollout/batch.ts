@@ -5,6 +5,7 @@ import type { QueueRecord } from "../queue.ts";
 import { ClaimLine } from "./claim-line.ts";
 import type { FleetLimits, Ports } from "./context.ts";
 import { fencedGate, isAlive, PARK_SECONDS, SignsOfLife } from "./heartbeat.ts";
+import { NeedWatch } from "./need-watch.ts";
 import { Places } from "./places.ts";
 import { RecentDurations } from "./recent-durations.ts";
 import { Refill } from "./refill.ts";
@@ -39,12 +40,13 @@ export async function runBatch(
   const receipts = records.map(({ receipt }) => receipt);
   const life = new SignsOfLife(given, { ...batch, ...limits, receipts });
   const ports = { ...given, gate: fencedGate(given.gate, life) };
-  const watch = new EngineWatch(ports, limits.stragglerGraceSeconds);
+  const watch = new EngineWatch(ports, limits.stragglerGraceSeconds, limits.spare);
   const invocation = {
     ...batch,
     watch,
     desk: limits.throttle && new AdmissionController(ports, limits, limits.throttle),
     line: new ClaimLine(ports.clock),
+    need: limits.spare === undefined ? undefined : new NeedWatch(ports, limits.spare),
     isAlive: async (id: string) => id === batch.id || (await isAlive(ports, id, ports.clock.now())),
     countAttempt: () => life.countAttempt(),
     durations: new RecentDurations(),

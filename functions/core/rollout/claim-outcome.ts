@@ -1,7 +1,7 @@
 /** What a caller says about a claim that it wants, and what it gets. */
 import type { Clock } from "../clock.ts";
 import type { EngineError } from "../errors.ts";
-import type { ClaimAnswer } from "../protocol.ts";
+import type { ClaimAnswer, EngineStatus } from "../protocol.ts";
 import type { ClaimLine } from "./claim-line.ts";
 
 export interface ClaimOptions {
@@ -14,6 +14,8 @@ export interface ClaimOptions {
   readonly line?: ClaimLine | undefined;
   /** Asked before each claim: why nothing may be claimed any more, which ends the waiting; undefined: go on. */
   readonly closed?: (() => Promise<Closed | undefined>) | undefined;
+  /** Asked before each claim of a train episode: undefined: start it; otherwise it waits, or its message does. */
+  readonly needed?: ((status: EngineStatus) => Promise<"wait" | "defer" | undefined>) | undefined;
   /** Asked before each claim of a train episode. An `EngineError` of it counts as an error of the engine. */
   readonly admission?: (() => Promise<Admission>) | undefined;
   /**
@@ -45,7 +47,8 @@ export interface Granted {
 }
 /**
  * Why the last try came to nothing; `stopped`: the signal fired; `no-time`: too little is left for an episode;
- * `closed`: the fleet may not claim any more; `overtaken`: another delivery of the message has gone on with the rollout.
+ * `closed`: the fleet may not claim any more; `overtaken`: another delivery of the message has gone on with the rollout;
+ * `not-needed`: the engine's batch can do without.
  */
 export type WaitReason =
   | "not-rolling"
@@ -56,6 +59,7 @@ export type WaitReason =
   | "no-time"
   | "closed"
   | "overtaken"
+  | "not-needed"
   | "stopped";
 export interface WaitedOut {
   readonly kind: "waited-out";

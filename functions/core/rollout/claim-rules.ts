@@ -4,6 +4,8 @@
 export const POLL_DELAY = 5;
 /** Seconds after a throttled try. Source: `TROTTLE_EPISODE_RETRY_DELAY`. */
 export const THROTTLED_DELAY = 2;
+/** Seconds until a rollout asks again that the batch did not need. */
+export const NOT_NEEDED_DELAY = 1;
 /** Seconds after "No available episodes". Source: `WAIT_MORE_AVAIL_EPISODE_RETRY_DELAY`. */
 export const NO_EPISODES_DELAY = 2;
 /** Seconds after every other refusal and every error. Source: `START_EPISODE_RETRY_DELAY`. */

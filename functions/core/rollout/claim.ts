@@ -13,6 +13,7 @@ import {
   expiryOf,
   isNoEpisodes,
   NO_EPISODES_DELAY,
+  NOT_NEEDED_DELAY,
   POLL_DELAY,
   RETRY_DELAY,
   THROTTLED_DELAY,
@@ -144,9 +145,11 @@ class ClaimLoop {
   }
 
   async #claim(status: EngineStatus): Promise<Granted | Again> {
-    const { admission, clock, closed } = this.#options;
+    const { admission, clock, closed, needed } = this.#options;
     const why = await closed?.();
     if (why !== undefined) return again(why.reason, why.detail, Number.POSITIVE_INFINITY);
+    const idle = this.#request.episode_type === "train" ? await needed?.(status) : undefined;
+    if (idle !== undefined) return notNeeded(idle);
     if (admission !== undefined && this.#request.episode_type === "train") {
       const { admitted, reason = "" } = await admission();
       if (!admitted) return again("throttled", reason, THROTTLED_DELAY);
@@ -184,6 +187,11 @@ function again(reason: WaitReason, detail: string, delay: number): Again {
 function inLine(line: ClaimLine): Again {
   line.rolled();
   return again("no-episodes", "the engine has just begun to roll", NO_EPISODES_DELAY);
+}
+
+function notNeeded(how: "wait" | "defer"): Again {
+  const detail = "the engine's batch does not need it";
+  return again("not-needed", detail, how === "wait" ? NOT_NEEDED_DELAY : Number.POSITIVE_INFINITY);
 }
 
 function notRolling({ engine_status, engine_status_detail: detail }: EngineStatus): Again {

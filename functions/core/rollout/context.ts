@@ -29,6 +29,8 @@ export interface FleetLimits {
   readonly stragglerGraceSeconds: number | undefined;
   /** Absent: any number of different tasks may be in the engine's batch. */
   readonly throttle?: ThrottleSetting | undefined;
+  /** Episodes beyond the batch's need that are kept running. Absent: rollouts start as long as the engine offers episodes. */
+  readonly spare?: number | undefined;
   /** Rollouts that one invocation runs at once. Absent: it runs what the event source gave it, and takes no more. */
   readonly places?: number | undefined;
   readonly heartbeatSeconds: number;

@@ -10,9 +10,11 @@ import type { ClaimLine } from "./claim-line.ts";
 import type { FleetLimits, Ports } from "./context.ts";
 import { deadLetter } from "./dead-letter.ts";
 import { fitOutput } from "./fit-output.ts";
+import { isWaitedFor } from "./give-ups.ts";
 import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";
 import { tellLateResult } from "./late-result.ts";
 import { decodeMessage, type Rollout } from "./message.ts";
+import type { NeedWatch } from "./need-watch.ts";
 import type { RecentDurations } from "./recent-durations.ts";
 import { sendDeadLetter } from "./send-dead-letter.ts";
 import { settleLeftover, settleWithoutResult, settleWithResult } from "./settle.ts";
@@ -34,6 +36,8 @@ export interface RunningInvocation {
   readonly desk: AdmissionController | undefined;
   /** Where its rollouts wait for an episode. */
   readonly line: ClaimLine;
+  /** Whether the engine's batch needs them. Absent: they start as the engine offers episodes. */
+  readonly need: NeedWatch | undefined;
   /** A number that this process has not given out before. */
   readonly nextSerial: () => number;
   /** Whether the invocation behind an attempt still says that it lives. */
@@ -188,7 +192,7 @@ async function workOnEpisode(
   const { attempt } = open;
   const controller = new AbortController();
   const names = { clientUuid: clientUuid(limits.fleetId, attempt.id), taskId: rollout.task.task_id };
-  const unwatch = invocation.watch.add({ attempt, controller, ...names });
+  const unwatch = invocation.watch.add({ attempt, controller, ...names, isWaitedFor: isWaitedFor(open) });
   const log: Ports["log"] = (level, message, facts) =>
     ports.log(level, message, { ...facts, rollout: open.key, attempt: attempt.id, episode: attempt.episode });
   try {

@@ -5,15 +5,17 @@ import type { Probe } from "../circuit/gate.ts";
 import { clientUuid } from "../client-uuid.ts";
 import type { Clock } from "../clock.ts";
 import { describeError, InvalidMessageError, isUnstorable } from "../errors.ts";
-import type { ClaimAnswer, ThrottlePolicy } from "../protocol.ts";
+import type { ClaimAnswer, EngineStatus, ThrottlePolicy } from "../protocol.ts";
 import type { QueueRecord } from "../queue.ts";
 import { type ClaimOutcome, claimEpisode, type Granted } from "./claim.ts";
 import type { ClaimLine } from "./claim-line.ts";
 import type { FleetLimits, Ports } from "./context.ts";
 import { evalName } from "./eval-name.ts";
 import { giveBack } from "./give-back.ts";
+import { isRound, isWaitedFor } from "./give-ups.ts";
 import type { Attempt, RolloutItem } from "./item.ts";
 import type { Rollout } from "./message.ts";
+import type { NeedWatch } from "./need-watch.ts";
 import { firstSeen, opened } from "./transitions.ts";
 import { currentItem, writeTransition } from "./write-transition.ts";
 
@@ -27,6 +29,7 @@ export async function claimFor(
     /** The rollout's item as it was read, and when (unix ms). */
     known: { item: RolloutItem | undefined; at: number };
     line?: ClaimLine | undefined;
+    need?: NeedWatch | undefined;
   },
   ports: Ports,
   limits: FleetLimits,
@@ -56,6 +59,7 @@ export async function claimFor(
         ? { reason: "overtaken", detail: "another delivery of the message has gone on with the rollout" }
         : undefined;
     },
+    needed: invocation.need && ((status) => isNeeded(rollout, invocation, status, limits)),
     admission: turn?.ask,
     onUnclearClaim: () => findGrant(uuid, ports),
   });
@@ -66,6 +70,16 @@ export async function claimFor(
   // The answer took so long that the agent could only fail.
   await giveBackGrant(uuid, claim.grant.episode_uuid, ports);
   return { kind: "waited-out", reason: "no-time", status: "", detail: "" };
+}
+
+async function isNeeded(
+  rollout: Rollout,
+  { need, known }: { need?: NeedWatch | undefined; known: { item: RolloutItem | undefined } },
+  status: EngineStatus,
+  { spare = 0 }: FleetLimits,
+): Promise<"wait" | "defer" | undefined> {
+  if (spare > 0 && isWaitedFor(known.item) && !isRound(status.global_step)) return "defer";
+  return (await need?.mayStart(rollout.task.task_id, status)) === false ? "wait" : undefined;
 }
 
 /** What was read less than so long before a claim still stands, or the write that follows the claim tells. */

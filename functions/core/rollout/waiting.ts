@@ -15,6 +15,7 @@ const LONGEST_WAIT_SECONDS: Record<WaitReason, number> = {
   "no-time": 5,
   closed: 60,
   overtaken: 5,
+  "not-needed": 60,
   stopped: 5,
 };
 

@@ -15,24 +15,35 @@ import { isRolling, locateEpisode } from "./locate-episode.ts";
 /** How often the status is read, and how many readings of it make one of the pool. */
 const STATUS_INTERVAL_MS = 5000;
 const STATUSES_PER_POOL = 3;
+/** … where episodes beyond the batch's need are given up as soon as the engine waits for them. */
+const SPARE_INTERVAL_MS = 1000;
+const STATUSES_PER_POOL_WITH_SPARE = 15;
 
 export interface Watched {
   readonly attempt: Attempt;
   readonly clientUuid: string;
   readonly taskId: string;
   readonly controller: AbortController;
+  /** It was given up often enough: an end of the batch does not end it. */
+  readonly isWaitedFor?: boolean;
 }
 
 export class EngineWatch {
   readonly #ports: { clock: Clock; engine: Engine; log: Log };
   readonly #graceMs: number | undefined;
+  readonly #spare: boolean;
   readonly #episodes = new Set<Watched>();
   readonly #stop = new AbortController();
   #running = false;
   #postSince: number | undefined;
 
-  constructor(ports: { clock: Clock; engine: Engine; log: Log }, stragglerGraceSeconds: number | undefined) {
+  constructor(
+    ports: { clock: Clock; engine: Engine; log: Log },
+    stragglerGraceSeconds: number | undefined,
+    spare = 0,
+  ) {
     this.#ports = ports;
+    this.#spare = spare > 0;
     this.#graceMs = stragglerGraceSeconds === undefined ? undefined : stragglerGraceSeconds * 1000;
   }
 
@@ -53,7 +64,8 @@ export class EngineWatch {
 
   async #loop(): Promise<void> {
     for (let reading = 1; !this.#stop.signal.aborted; reading += 1) {
-      await this.#ports.clock.sleep(STATUS_INTERVAL_MS, this.#stop.signal).catch(() => undefined);
+      const interval = this.#spare ? SPARE_INTERVAL_MS : STATUS_INTERVAL_MS;
+      await this.#ports.clock.sleep(interval, this.#stop.signal).catch(() => undefined);
       if (this.#stop.signal.aborted) return;
       if (this.#episodes.size === 0) {
         // Nobody looked meanwhile: the next ROLLING_POST may be another one.
@@ -61,7 +73,8 @@ export class EngineWatch {
         continue;
       }
       await this.#readStatus();
-      if (reading % STATUSES_PER_POOL === 0) await this.#readPool();
+      const readings = this.#spare ? STATUSES_PER_POOL_WITH_SPARE : STATUSES_PER_POOL;
+      if (reading % readings === 0) await this.#readPool();
     }
   }
 
@@ -80,9 +93,10 @@ export class EngineWatch {
   #noteStragglers(status: string, episodes: Watched[]): void {
     const now = this.#ports.clock.now();
     this.#postSince = status === "ENGINE.ROLLING_POST" ? (this.#postSince ?? now) : undefined;
-    if (this.#graceMs === undefined || this.#postSince === undefined) return;
-    if (now - this.#postSince < this.#graceMs) return;
+    if (this.#postSince === undefined) return;
     for (const episode of episodes) {
+      const graceMs = this.#spare && !episode.isWaitedFor ? 0 : this.#graceMs;
+      if (graceMs === undefined || now - this.#postSince < graceMs) continue;
       if (episode.attempt.claimed_at <= this.#postSince)
         abort(episode, "straggler", "the engine has its samples and waits for this episode");
     }

@@ -200,6 +200,37 @@ describe("admission", () => {
   });
 });
 
+describe("a rollout that the batch does not need", () => {
+  test("asks again each second, and claims once it is needed", async () => {
+    const { engine, calls } = scripted(["ENGINE.ROLLING"], [grant]);
+    const answers = ["wait", "wait"] as const;
+    let asked = 0;
+    const needed = async () => {
+      asked += 1;
+      return answers[asked - 1];
+    };
+    const { outcome, clock } = run(engine, { needed });
+    expect(await outcome).toMatchObject({ kind: "granted" });
+    expect(clock.sleeps).toEqual([1000, 1000]);
+    expect(calls).toEqual(["status", "status", "status", "claim"]);
+  });
+
+  test("and will not be for long gives its place away at once", async () => {
+    const { engine, calls } = scripted(["ENGINE.ROLLING"], [grant]);
+    const { outcome, clock } = run(engine, { needed: async () => "defer" });
+    expect(await outcome).toMatchObject({ kind: "waited-out", reason: "not-needed" });
+    expect([clock.sleeps, calls]).toEqual([[], ["status"]]);
+  });
+
+  test("is started all the same where it is an eval", async () => {
+    const wanted = { ...request, episode_type: "eval" as const };
+    const { engine } = scripted(["ENGINE.ROLLING"], [grant]);
+    expect(await run(engine, { needed: async () => "wait" }, wanted).outcome).toMatchObject({
+      kind: "granted",
+    });
+  });
+});
+
 describe("a claim whose answer was lost", () => {
   test("is looked for once, and what is found is used, as of when it was sent", async () => {
     const { engine, calls } = scripted(["ENGINE.ROLLING"], [unclear]);

@@ -22,6 +22,7 @@ describe("waiting in the queue", () => {
   test.each([
     ["not-rolling", 60],
     ["no-episodes", 60],
+    ["not-needed", 60],
     ["refused", 60],
     ["engine-error", 120],
     ["throttled", 60],

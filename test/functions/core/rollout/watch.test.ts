@@ -10,7 +10,7 @@ const us = "main/invocation-1.1";
 const INTERVAL = 5000;
 
 /** A watch over one episode, at a real server whose state the test sets. */
-async function watched(graceSeconds?: number) {
+async function watched(graceSeconds?: number, spare = 0) {
   const shown = {
     status: "ENGINE.ROLLING",
     step: 1 as number | null,
@@ -29,7 +29,7 @@ async function watched(graceSeconds?: number) {
     { clock, getRetries: 0 },
   );
   const log = vi.fn();
-  const watch = new EngineWatch({ clock, engine, log }, graceSeconds);
+  const watch = new EngineWatch({ clock, engine, log }, graceSeconds, spare);
   onTestFinished(() => watch.stop());
   const reads = (path: string) => server.received.filter((request) => request.path === path).length;
   return { shown, clock, watch, log, reads };
@@ -194,5 +194,25 @@ describe("a straggler", () => {
     expect(controller.signal.aborted).toBe(false);
     await readings(w, 1);
     expect(reasonOf(controller)?.[0]).toBe("straggler");
+  });
+});
+
+describe("with spare episodes", () => {
+  test("one that runs when the engine has its samples is given up at the next look, a second later", async () => {
+    const w = await watched(undefined, 8);
+    const { controller } = add(w);
+    w.shown.status = "ENGINE.ROLLING_POST";
+    await w.clock.advance(1000);
+    await vi.waitUntil(() => controller.signal.aborted, { interval: 2 });
+    expect(reasonOf(controller)?.[0]).toBe("straggler");
+  });
+
+  test("one that was given up often enough is waited for", async () => {
+    const w = await watched(undefined, 8);
+    const controller = new AbortController();
+    w.watch.add({ attempt: anAttempt(), clientUuid: us, taskId: "task-1", controller, isWaitedFor: true });
+    w.shown.status = "ENGINE.ROLLING_POST";
+    await readings(w, 5);
+    expect(controller.signal.aborted).toBe(false);
   });
 });
