@@ -1,9 +1,8 @@
 /** Metrics in CloudWatch's embedded format, through Powertools: log lines that CloudWatch turns into metrics. */
 import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
+import { type AttemptMetric, type EngineMetric, type FleetMetric, NAMESPACE } from "./contract/metrics.ts";
 import type { FleetSnapshot, Snapshot } from "./core/housekeeping/snapshot.ts";
 import type { Meter } from "./core/metrics.ts";
-
-export const NAMESPACE = "Sortie";
 
 export function createMeter(fleet: string): Meter {
   return {
@@ -63,11 +62,13 @@ function hasAlarm(snapshot: Snapshot, ...codes: string[]): boolean {
 
 type Unit = (typeof MetricUnit)[keyof typeof MetricUnit];
 
+type Values<Name> = readonly (readonly [Name, Unit, number])[];
+
 /** One line for one set of dimensions. */
-function publish(
-  dimensions: Record<string, string>,
-  metrics: readonly (readonly [string, Unit, number])[],
-): void {
+function publish(dimensions: { fleet: string; reason: string }, metrics: Values<AttemptMetric>): void;
+function publish(dimensions: { fleet: string; reason?: never }, metrics: Values<FleetMetric>): void;
+function publish(dimensions: { engine: string }, metrics: Values<EngineMetric>): void;
+function publish(dimensions: Record<string, string>, metrics: Values<string>): void {
   const line = new Metrics({ namespace: NAMESPACE, defaultDimensions: dimensions });
   for (const [name, unit, value] of metrics) line.addMetric(name, unit, value);
   line.publishStoredMetrics();

@@ -13,15 +13,9 @@ import {
   TextWidgetBackground,
 } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
+import { type EngineMetric, type FleetMetric, NAMESPACE } from "../functions/contract/metrics.ts";
 import type { EngineLifecycle } from "./engine-lifecycle.ts";
-import {
-  type EngineMetric,
-  engineMetric,
-  type FleetMetric,
-  fleetMetric,
-  NAMESPACE,
-  service,
-} from "./metrics.ts";
+import { engineMetric, fleetMetric, service } from "./metrics.ts";
 import type { RolloutFleet } from "./rollout-fleet.ts";
 
 export interface SortieDashboardProps {

@@ -1,9 +1,10 @@
 import type { IAlarmAction } from "aws-cdk-lib/aws-cloudwatch";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
+import type { EngineMetric } from "../functions/contract/metrics.ts";
 import { RunbookAlarm, type RunbookAlarmProps } from "./alarm.ts";
 import { functionAlarms } from "./function-alarms.ts";
-import { type EngineMetric, engineMetric, type MetricShape } from "./metrics.ts";
+import { engineMetric, type MetricShape } from "./metrics.ts";
 
 export interface EngineAlarmsProps {
   /** The engine's name. */

@@ -2,10 +2,11 @@ import { Duration } from "aws-cdk-lib";
 import { type IAlarmAction, type IMetric, MathExpression, type Metric } from "aws-cdk-lib/aws-cloudwatch";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import type { FleetMetric } from "../functions/contract/metrics.ts";
 import { RunbookAlarm, type RunbookAlarmProps, ticksWithin } from "./alarm.ts";
 import { functionAlarms } from "./function-alarms.ts";
 import type { SortieFunction } from "./function-defaults.ts";
-import { engineMetric, type FleetMetric, fleetMetric } from "./metrics.ts";
+import { engineMetric, fleetMetric } from "./metrics.ts";
 import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
 
 /** What its alarms look at. */

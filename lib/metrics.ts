@@ -1,33 +1,8 @@
-/** The metrics that the functions publish (`functions/meter.ts`), by their dimensions. */
+/** The metrics that the functions publish, as the CDK refers to them. */
 import { Duration, Stack } from "aws-cdk-lib";
 import { Metric } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
-
-export const NAMESPACE = "Sortie";
-
-/** By engine. */
-export type EngineMetric =
-  | "EngineRolling"
-  | "EngineUnreachable"
-  | "EngineStartFailed"
-  | "EngineCrashed"
-  | "EngineStalled"
-  | "GlobalStep"
-  | "NeverConfirmed";
-/** By fleet. */
-export type FleetMetric =
-  | "BudgetExceeded"
-  | "CircuitOpen"
-  | "Ended"
-  | "EpisodeDuration"
-  | "EstimatedUsd"
-  | "OpenEpisodes"
-  | "OverdueEpisodes"
-  | "Paused"
-  | "Reward"
-  | "Unknown"
-  | "WaitedSeconds"
-  | "WaitingMessages";
+import { type EngineMetric, type FleetMetric, NAMESPACE } from "../functions/contract/metrics.ts";
 
 export interface MetricShape {
   readonly statistic: "Average" | "Maximum" | "Minimum" | "Sum" | "SampleCount";
