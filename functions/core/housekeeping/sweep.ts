@@ -9,11 +9,11 @@ import type { PoolInformation } from "../protocol.ts";
 import { giveBack, isHeld } from "../rollout/give-back.ts";
 import { isAlive } from "../rollout/heartbeat.ts";
 import { isOpen, type RolloutItem } from "../rollout/item.ts";
+import { noteBatch } from "../rollout/note-batch.ts";
 import { settleLeftover } from "../rollout/settle.ts";
 import { clearAway } from "./clear-away.ts";
 import { confirm } from "./confirm.ts";
 import { lookAtInvocations } from "./invocations.ts";
-import { noteBatch } from "./note-batch.ts";
 import { withSharedPool } from "./shared-pool.ts";
 import type { OpenRollout, SweepPorts, SweptFleet } from "./sweep-ports.ts";
 
@@ -42,7 +42,7 @@ const SETTLED_AT_ONCE = 100;
  */
 export async function sweep(ports: SweepPorts, engineName: string, until: number): Promise<Swept> {
   const note = (pool: PoolInformation) => noteBatches(ports, engineName, pool);
-  const sharing = { ...ports, engine: withSharedPool(ports.engine, ports.clock, note) };
+  const sharing = { ...ports, engine: withSharedPool(ports.engine, ports.clock, note), writesUntil: until };
   // First of all: the pool may forget its batch at any moment.
   await sharing.engine.pool().catch(() => undefined);
   const open = (await ports.index.openRollouts(engineName)).filter(({ fleet }) => ports.fleets.has(fleet));
@@ -53,9 +53,10 @@ export async function sweep(ports: SweepPorts, engineName: string, until: number
   const seen = new Set<string>();
   const overdue = await settleLeftovers(sharing, rotated(leftovers, ports.random), until, seen);
   const unsettled = [...overdue.values()].reduce((sum, count) => sum + count, 0);
-  const pool = await sharing.engine.pool().catch(() => undefined);
+  const isLate = () => ports.clock.now() >= until;
+  const pool = isLate() ? undefined : await sharing.engine.pool().catch(() => undefined);
   const orphans = pool ? await giveBackOrphans(ports, engineName, pool, { until, seen }) : 0;
-  const confirmed = pool ? await confirm(ports, engineName, pool, until) : 0;
+  const confirmed = pool && !isLate() ? await confirm(sharing, engineName, pool, until) : 0;
   const { living } = invocations;
   return { settled: leftovers.length - unsettled, unsettled, overdue, orphans, confirmed, living };
 }

@@ -6,6 +6,7 @@ import { ClaimLine } from "./claim-line.ts";
 import type { FleetLimits, Ports } from "./context.ts";
 import { fencedGate, isAlive, PARK_SECONDS, SignsOfLife } from "./heartbeat.ts";
 import { NeedWatch } from "./need-watch.ts";
+import { OwnReadings } from "./own-readings.ts";
 import { Places } from "./places.ts";
 import { RecentDurations } from "./recent-durations.ts";
 import { Refill } from "./refill.ts";
@@ -39,7 +40,8 @@ export async function runBatch(
 ): Promise<string[]> {
   const receipts = records.map(({ receipt }) => receipt);
   const life = new SignsOfLife(given, { ...batch, ...limits, receipts });
-  const ports = { ...given, gate: fencedGate(given.gate, life) };
+  const readings = new OwnReadings(given, limits);
+  const ports = { ...given, engine: readings.engine, gate: fencedGate(given.gate, life) };
   const watch = new EngineWatch(ports, limits.stragglerGraceSeconds, limits.spare);
   const invocation = {
     ...batch,

@@ -47,7 +47,7 @@ export interface Ports {
   readonly rollouts: RolloutStore;
   readonly lateResults: LateResultStore;
   readonly aborts: AbortStore;
-  readonly batches: Pick<BatchStore, "read">;
+  readonly batches: BatchStore;
   readonly invocations: InvocationStore;
   readonly admissions: AdmissionStore;
   readonly queue: Queue;

@@ -10,6 +10,7 @@ import { recall } from "./batch-seen.ts";
 import type { SettleLimits, SettlePorts } from "./context.ts";
 import type { Attempt, OpenRolloutItem } from "./item.ts";
 import { type EpisodePresence, locateEpisode, POOL_LAG_MS } from "./locate-episode.ts";
+import { isTrainingLost, type StepsSeen } from "./lost-training.ts";
 
 /** How the report came out; where nothing is decided yet, `goneSince` and `endSentAt` must be remembered for the next look. */
 export type Reported =
@@ -158,7 +159,7 @@ async function lookUntilClear(
   }
 }
 
-type Seen = EpisodePresence | "vanished" | "unreadable" | "undelivered";
+type Seen = EpisodePresence | "vanished" | "unreadable" | "undelivered" | "training-lost";
 
 function verdictOf(sight: Seen, state: Reporting, now: number): Reported | undefined {
   const notOurs = sight === "lost" || sight === "missing" || sight === "batch-over" || sight === "vanished";
@@ -175,6 +176,12 @@ function verdictOf(sight: Seen, state: Reporting, now: number): Reported | undef
       decided: true,
       reason: "engine-left-rolling",
       detail: "the trainer closed its batch without this end",
+    };
+  if (sight === "training-lost")
+    return {
+      decided: true,
+      reason: "engine-left-rolling",
+      detail: "the training ended before it had used this batch",
     };
   if (sight !== "batch-over") return undefined;
   if (!state.maybeSent) return { decided: true, reason: "engine-left-rolling" };
@@ -198,8 +205,10 @@ async function look(ports: SettlePorts, limits: SettleLimits, state: Reporting):
     const vanished = sight === "lost" && state.maybeSent && (await hasVanished(ports, attempt.episode, pool));
     const seen = vanished ? "vanished" : sight;
     if (!state.maybeSent || item.episode_type === "eval" || (seen !== "batch-over" && !vanished)) return seen;
-    const memory = await remembered(ports, limits, attempt);
-    return memory === "untold" ? seen : memory;
+    const steps = await remembered(ports, limits, attempt);
+    const memory = recall(attempt, [steps.own, steps.next]);
+    if (memory !== "untold") return memory;
+    return isTrainingLost(attempt, { pool, vanished }, steps) ? "training-lost" : seen;
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     state.toldMs = error.retryAfterMs ?? 0;
@@ -207,11 +216,19 @@ async function look(ports: SettlePorts, limits: SettleLimits, state: Reporting):
   }
 }
 
-/** What the lifecycle function saw of the batch before the engine forgot it. */
-async function remembered({ batches }: SettlePorts, { fleet }: SettleLimits, attempt: Attempt) {
-  const { global_step: step } = attempt;
-  if (step === null) return "untold";
-  return recall(attempt, await Promise.all([batches.read(fleet, step), batches.read(fleet, step + 1)]));
+/** What the lifecycle function saw of the batch before the engine forgot it, of the next one, and of a training's first. */
+async function remembered(
+  { batches }: SettlePorts,
+  { fleet }: SettleLimits,
+  { global_step: step }: Attempt,
+): Promise<StepsSeen> {
+  const read = async (at: number | null) => (at === null ? undefined : await batches.read(fleet, at));
+  const [own, next, first] = await Promise.all([
+    read(step),
+    read(step === null ? null : step + 1),
+    read(step === 1 ? null : 1),
+  ]);
+  return { own, next, first };
 }
 
 /**

@@ -84,8 +84,11 @@ export class EngineWatch {
     const { engine_status: status, global_step: step } = await this.#ports.engine.status();
     if (status === CANNOT_CONNECT || status === "unknown") return;
     this.#noteStragglers(status, episodes);
-    if (!isRolling(status))
+    if (!isRolling(status)) {
       for (const episode of episodes) abort(episode, "engine-left-rolling", `the engine is ${status}`);
+      // What it shows now is what the batch had in the end.
+      await this.#readPool();
+    }
     // A whole weight sync may have passed between two readings.
     else if (episodes.some(({ attempt }) => attempt.global_step !== step)) await this.#readPool();
   }

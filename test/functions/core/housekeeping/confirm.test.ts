@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { confirm } from "../../../../functions/core/housekeeping/confirm.ts";
-import { noteBatch } from "../../../../functions/core/housekeeping/note-batch.ts";
 import type { PoolInformation } from "../../../../functions/core/protocol.ts";
 import type { RolloutItem } from "../../../../functions/core/rollout/item.ts";
+import { noteBatch } from "../../../../functions/core/rollout/note-batch.ts";
 import { aPool, NOW } from "../items.ts";
 import { type World, worlds } from "./engine-and-table.ts";
 

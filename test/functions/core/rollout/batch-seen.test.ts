@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { noteBatch } from "../../../../functions/core/housekeeping/note-batch.ts";
 import type { PoolInformation } from "../../../../functions/core/protocol.ts";
 import {
   type BatchSeen,
@@ -8,6 +7,7 @@ import {
   shortName,
 } from "../../../../functions/core/rollout/batch-seen.ts";
 import type { Attempt } from "../../../../functions/core/rollout/item.ts";
+import { noteBatch } from "../../../../functions/core/rollout/note-batch.ts";
 import { settleLeftover } from "../../../../functions/core/rollout/settle.ts";
 import { anAttempt, aPool, NOW, running } from "../items.ts";
 import { us } from "../scripted-engine.ts";

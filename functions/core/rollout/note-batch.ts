@@ -7,25 +7,44 @@ import {
   type BatchStore,
   isStillThatOf,
   type PoolLook,
-} from "../rollout/batch-seen.ts";
-import { isRolling } from "../rollout/locate-episode.ts";
+} from "./batch-seen.ts";
+import { isRolling } from "./locate-episode.ts";
 
+/**
+ * Somebody else may write at the same time: then it is tried once more on what they wrote. `enoughMs`: what was written so
+ * short a time ago is enough, unless this look shows what the batch had in the end.
+ */
 export async function noteBatch(
   batches: BatchStore,
   of: { engine: string; fleet: string; fleetId: string },
   pool: PoolInformation,
   now: number,
+  enoughMs = 0,
 ): Promise<void> {
   const step = pool.global_step;
   if (typeof step !== "number" || pool.engine_status === null) return;
   const look: PoolLook = { pool, fleetId: of.fleetId, at: now };
-  const found = await batches.read(of.fleet, step);
-  // Of the engine that the fleet was on before, or none.
-  const previous = found?.engine === of.engine ? found : undefined;
   const stale = isRolling(pool.engine_status) && (await closeOneBefore(batches, of, step, look));
-  const blank = { engine: of.engine, step, version: found?.version ?? 0, looks: [], changed_at: now };
+  for (let tries = 0; tries < 2; tries += 1)
+    if (await noteLook(batches, of, step, { look, stale, enoughMs })) return;
+}
+
+/** False where somebody else has written since it was read. */
+async function noteLook(
+  batches: BatchStore,
+  { engine, fleet }: { engine: string; fleet: string },
+  step: number,
+  { look, stale, enoughMs }: { look: PoolLook; stale: boolean; enoughMs: number },
+): Promise<boolean> {
+  const found = await batches.read(fleet, step);
+  // Of the engine that the fleet was on before, or none.
+  const previous = found?.engine === engine ? found : undefined;
+  const blank = { engine, step, version: found?.version ?? 0, looks: [], changed_at: look.at };
   const next = afterLook(previous ?? blank, look, !stale);
-  if (next !== (previous ?? blank)) await batches.write(of.fleet, found, next);
+  if (next === (previous ?? blank)) return true;
+  const isEnough = previous !== undefined && look.at - previous.changed_at < enoughMs;
+  if (isEnough && next.final === previous.final) return true;
+  return await batches.write(fleet, found, next);
 }
 
 /** Whether the pool still shows the batch before; then that is what it had in the end. */
