@@ -40,6 +40,7 @@ export const faultKinds = {
   "engine-restart-lost": "the engine restarts without its state",
   "engine-sync": "the engine syncs weights in the middle of episodes",
   "engine-slow-end": "the trainer acknowledges ends later than the client waits",
+  "engine-slow-abort": "the engine takes longer over aborts than the client waits",
   "engine-default-pool": "the engine fails to build its pool: status 200 with every field at its default",
   "engine-buffer-500": "… and its list of episodes answers 500",
   "engine-cut-ends": "the engine syncs weights while ends wait for the trainer, which never gets them",

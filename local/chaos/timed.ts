@@ -19,6 +19,8 @@ export interface TimedParts {
 
 /** Ends requests for the trainer are slow for so long; each of them then takes the fault's seconds. */
 const SLOW_WINDOW_MS = 1500;
+/** Aborts are rare. */
+const SLOW_ABORTS_MS = 8000;
 /** How long a kill waits for somebody to kill. */
 const KILL_PATIENCE_MS = 3000;
 
@@ -39,6 +41,7 @@ export async function injectTimed(
   }
   await Promise.all([outage, ...running]);
   parts.engine.delayAcknowledgements(parts.engine.config.ackSeconds);
+  parts.engine.delayResets(undefined);
 }
 
 async function strike(
@@ -89,6 +92,10 @@ async function strikeEngine(
     engine.delayAcknowledgements(engine.config.ackSeconds);
   } else if (kind === "engine-crash" || kind === "engine-stopped") {
     await stopAndStart(engine, kind, seconds);
+  } else if (kind === "engine-slow-abort") {
+    engine.delayResets(seconds);
+    await slept(SLOW_ABORTS_MS, stop);
+    engine.delayResets(undefined);
   } else if (kind === "engine-slow-end") {
     engine.delayAcknowledgements(seconds);
     await slept(SLOW_WINDOW_MS, stop);

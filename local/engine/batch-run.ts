@@ -59,7 +59,7 @@ export class BatchRun implements EpisodeService {
   async takeOutput(record: EpisodeRecord, taskId: string, output: ReportedOutput): Promise<void> {
     const { runner, clientUuid, uuid: episodeUuid } = record;
     runner.taking = true;
-    await this.#acknowledge(runner);
+    await this.#acknowledge(runner, this.#engine.ackSeconds);
     runner.done = true;
     const { llmCalls } = runner;
     const outcome = outcomeOf(output, llmCalls);
@@ -75,7 +75,7 @@ export class BatchRun implements EpisodeService {
   async reset(record: EpisodeRecord): Promise<void> {
     // One thread serves the episode: it is busy with the output, and gone after that.
     if (record.runner.taking) await never();
-    await this.#acknowledge(record.runner);
+    await this.#acknowledge(record.runner, this.#engine.resetSeconds ?? this.#engine.ackSeconds);
     record.runner.llmCalls = 0;
     this.#engine.ledger.add({ kind: "reset", episodeUuid: record.uuid });
   }
@@ -105,8 +105,8 @@ export class BatchRun implements EpisodeService {
     });
   }
 
-  async #acknowledge(runner: Runner): Promise<void> {
-    const alive = await slept(this.#engine.clock, this.#engine.ackSeconds, this.#over.signal);
+  async #acknowledge(runner: Runner, seconds: number): Promise<void> {
+    const alive = await slept(this.#engine.clock, seconds, this.#over.signal);
     if (!alive || runner.done) await never();
   }
 

@@ -59,6 +59,8 @@ export class EngineState {
   /** The port that the engine believes it has. */
   port = 0;
   ackSeconds: number;
+  /** … and a reset, such as an abort brings about; undefined: as long as an output. */
+  resetSeconds: number | undefined;
   readonly trainers: TrainingProcess[] = [];
   readonly #seed: number;
   readonly #uuids: Random;

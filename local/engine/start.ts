@@ -129,6 +129,11 @@ export class EngineHandle {
     this.#engine.ackSeconds = seconds;
   }
 
+  /** From now on the trainer takes so long over a reset alone, as aborts bring about; undefined: as for an output. */
+  delayResets(seconds: number | undefined): void {
+    this.#engine.resetSeconds = seconds;
+  }
+
   /** As `sync_train_config` and `start_engine` do. */
   start(trainConfig = anyTrainConfig): void {
     this.#engine.trainConfig = trainConfig;

@@ -194,6 +194,21 @@ describe("the trainer is late", () => {
     ];
     expect(answeredAt.map((time) => time - sentAt)).toEqual([3000, 6000]);
   });
+
+  test("an abort may take longer than an end, which is answered meanwhile", async () => {
+    const it = await begin();
+    it.engine.delayResets(20);
+    const send = async (path: string) => {
+      const uuid = await it.worker.claim();
+      const output = { reward: 1, metadata: { task_id: "t" } };
+      const body = { client_uuid: "client-a", episode_uuid: uuid, task_id: "t", workflow_output: output };
+      return await it.wire.send("POST", path, JSON.stringify(body));
+    };
+    const sent = [await send("/abort_episode"), await send("/end_episode")];
+    for (const one of sent.toReversed()) expect(await it.wire.answer(one)).toMatchObject({ status: 200 });
+    const took = await Promise.all(sent.map(async (one) => (await one.answeredAt) - one.sentAt));
+    expect(took).toEqual([20_000, 0]);
+  });
 });
 
 test("the same seed gives the same episodes, another seed others", async () => {
