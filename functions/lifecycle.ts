@@ -21,6 +21,7 @@ import type { FleetQueue } from "./core/housekeeping/take-snapshot.ts";
 import { tick } from "./core/housekeeping/tick.ts";
 import type { Log } from "./core/log.ts";
 import { keepBudget, readSpend } from "./core/spend/budget.ts";
+import { within } from "./core/within.ts";
 import { createDrive } from "./drive.ts";
 import { engineCredentials, engineDispatcher } from "./engine-credentials.ts";
 import { deployedFleetId, readLifecycleEnvironment } from "./environment.ts";
@@ -76,6 +77,7 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
     {
       clock,
       log,
+      within: (ms, work) => within(clock, ms, work),
       publish: publishSnapshot,
       drive: () => drive.step(log, context.awsRequestId, endsAt),
       agree: () => drive.agree(log),

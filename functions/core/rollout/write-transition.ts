@@ -4,19 +4,24 @@ import type { Ports } from "./context.ts";
 import type { Moved, RolloutItem } from "./item.ts";
 import type { NextItem } from "./transitions.ts";
 
+export type WritePorts = Pick<Ports, "clock" | "log" | "random" | "rollouts"> & {
+  /** Unix ms: no failed write is repeated later. */
+  readonly writesUntil?: number;
+};
+
 /** Pauses before each further try of a write that failed; the last one is repeated while there is time. */
 const PAUSES_MS = [500, 1000, 2000, 4000, 8000, 15_000];
 const PATIENCE_MS = 31_000;
 
 /**
  * Writes `next` if the item that was left still stands. A write is repeated while the table throttles or does not
- * answer, for half a minute or until `until` (unix ms); one that took place although its answer was lost is recognised
+ * answer, for half a minute or until `until` (unix ms), and never past `writesUntil` of the ports; one that took place although its answer was lost is recognised
  * by its stamp. What the table can never store is not tried again, and a permission that is missing is waited for no longer
  * than half a minute.
  * @throws StoreRefusedError and what the store throws
  */
 export async function writeTransition(
-  ports: Pick<Ports, "clock" | "log" | "random" | "rollouts">,
+  ports: WritePorts,
   previous: RolloutItem | undefined,
   next: NextItem,
   options: { until?: number } = {},
@@ -32,7 +37,7 @@ export async function writeTransition(
       if (isUnstorable(error)) throw error;
       const until = error instanceof StoreRefusedError ? patient : latest;
       const pause = PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)] ?? 0;
-      if (ports.clock.now() + pause > until) throw error;
+      if (ports.clock.now() + pause > Math.min(until, ports.writesUntil ?? until)) throw error;
       ports.log("warn", "table write failed, trying again", { error: describeError(error, 300) });
       await ports.clock.sleep(pause);
     }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tick } from "../../../../functions/core/housekeeping/tick.ts";
+import { type TickPorts, tick } from "../../../../functions/core/housekeeping/tick.ts";
 import { anAttempt, NOW } from "../items.ts";
 import { type World, worlds } from "./engine-and-table.ts";
 
@@ -10,7 +10,14 @@ type Part = "drive" | "sweep" | "budget" | "snapshot";
 /** Ticks; notes each part that ran and when (ms since the tick began), and lets those fail that shall. */
 async function ticked(
   world: World,
-  facts: { failing?: Part; interval?: number; sweepMs?: number; driveLooks?: number } = {},
+  facts: {
+    failing?: Part;
+    interval?: number;
+    sweepMs?: number;
+    driveLooks?: number;
+    within?: TickPorts["within"];
+    sweepWaits?: Promise<void>;
+  } = {},
 ) {
   const { clock, log, engine } = world.ports;
   const began = clock.now();
@@ -25,6 +32,7 @@ async function ticked(
     openRollouts: async (name: string) => {
       run("sweep");
       await clock.sleep(facts.sweepMs ?? 0);
+      await facts.sweepWaits;
       return await world.store.openRollouts(name);
     },
   };
@@ -49,6 +57,7 @@ async function ticked(
         run("drive");
         while (published.length < (facts.driveLooks ?? 0)) await new Promise(setImmediate);
       },
+      within: facts.within ?? ((_ms, work) => work),
       publish: ({ at }) => published.push(Date.parse(at) - began),
       sweep: { ...world.ports, index },
       budget: async () => run("budget"),
@@ -109,6 +118,27 @@ describe("a tick", () => {
   test("sweeps once only where the interval is 0", async () => {
     const { parts } = await ticked(await withOpenRollout(), { interval: 0 });
     expect(parts.filter((part) => part === "sweep")).toHaveLength(1);
+  });
+
+  test("goes on without a sweep that hangs: the snapshot is taken, and no second sweep begins beside it", async () => {
+    const world = await withOpenRollout();
+    const limits: number[] = [];
+    const table = Promise.withResolvers<never>();
+    const within: TickPorts["within"] = async (ms, work) => {
+      limits.push(ms);
+      // The first two who wait for it have waited for long enough.
+      if (limits.length <= 2) return undefined;
+      table.reject(new Error("the table does not answer"));
+      return await work;
+    };
+    const { parts } = await ticked(world, { within, sweepWaits: table.promise });
+    expect(limits).toEqual([30_000, 30_000, 20_000]);
+    expect(parts.filter((part) => part === "sweep")).toHaveLength(1);
+    expect(parts).toContain("snapshot");
+    expect(world.log).toHaveBeenCalledWith("warn", "sweep takes longer than it may", { patience_ms: 25_000 });
+    expect(world.log).toHaveBeenCalledWith("error", "sweep failed", {
+      error: expect.stringContaining("the table does not answer"),
+    });
   });
 
   test("begins no sweep after 55 s, however slow the others were", async () => {

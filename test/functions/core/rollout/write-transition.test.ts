@@ -53,6 +53,15 @@ test("… unless there is more time: then it goes on until that is over", async 
   expect(clock.now()).toBe(1000 + 30_500 + 3 * 15_000);
 });
 
+test("… and never past the time of a sweep, which the tick waits for", async () => {
+  const { ports, clock, written } = tableThat(100);
+  const sweeping = { ...ports, writesUntil: 1000 + 4000 };
+  await expect(writeTransition(sweeping, undefined, anItem(), { until: 91_000 })).rejects.toThrow(
+    "throttled",
+  );
+  expect([clock.now() - 1000, written.length]).toEqual([3500, 4]);
+});
+
 test("what can never be stored is written once", async () => {
   const { ports, clock, written } = tableThat(100, new StoreRefusedError("item", "too large"));
   await expect(writeTransition(ports, undefined, anItem(), { until: 900_000 })).rejects.toThrow("too large");
