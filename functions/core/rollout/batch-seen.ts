@@ -22,6 +22,8 @@ const lookSchema = z.object({
   ended: names,
   /** Episodes that the trainer has. */
   completed: names,
+  /** Whether the pool named a client for each episode that the trainer has: then whoever is not named has ended none. */
+  named: z.literal(true).optional(),
 });
 type Look = z.infer<typeof lookSchema>;
 
@@ -74,7 +76,9 @@ export function afterLook(seen: BatchSeen, look: PoolLook, details: boolean): Ba
   const { pool, at } = look;
   // The same step again after its end: another training, of which nothing is known yet.
   const known = isRolling(pool.engine_status) && seen.final ? { ...seen, looks: [], final: undefined } : seen;
-  const added = newIn(known.looks, { at, ...attemptsIn(look), completed: details ? completedIn(pool) : [] });
+  const completed = details ? completedIn(pool) : [];
+  const named = details && namesAll(pool) ? ({ named: true } as const) : {};
+  const added = newIn(known.looks, { at, ...attemptsIn(look), completed, ...named });
   const isNew = namesIn(added) > 0;
   const fits = known.looks.reduce((sum, one) => sum + namesIn(one), namesIn(added)) <= MOST_NAMES;
   const looks = isNew && fits ? [...known.looks, added] : known.looks;
@@ -102,6 +106,20 @@ function completedIn(pool: PoolInformation): string[] {
   return Object.values(pool.completed_tasks_details).flat().map(shortName);
 }
 
+/** The engine writes a client's uuid down with its answer, before the trainer reports; at a weight sync it forgets them. */
+function namesAll({
+  engine_status,
+  completed_tasks_details,
+  completed_tasks_client_uuids: uuids,
+}: PoolInformation) {
+  return (
+    isRolling(engine_status) &&
+    Object.entries(completed_tasks_details).every(
+      ([task, episodes]) => (Object.hasOwn(uuids, task) ? (uuids[task]?.length ?? 0) : 0) >= episodes.length,
+    )
+  );
+}
+
 function attemptsIn({ pool, fleetId }: PoolLook): Pick<Look, "held" | "running" | "ended"> {
   const mine = Object.entries(
     isRolling(pool.engine_status) ? (pool.running_episode_details ?? {}) : {},
@@ -125,7 +143,7 @@ function newIn(looks: readonly Look[], look: Look): Look {
     const known = new Set(looks.flatMap((earlier) => earlier[kind]));
     return [kind, [...new Set(look[kind])].filter((name) => !known.has(name))] as const;
   });
-  return lookSchema.parse({ at: look.at, ...Object.fromEntries(fresh) });
+  return lookSchema.parse({ ...look, ...Object.fromEntries(fresh) });
 }
 
 function namesIn(look: Look): number {
@@ -145,6 +163,9 @@ export function recall(attempt: Attempt, batches: readonly (BatchSeen | undefine
   const name = shortName(attempt.id);
   if (looks.some(({ ended }) => ended.includes(name))) return "ended";
   const episode = shortName(attempt.episode);
+  // Taken back, given to somebody else and ended by them, under the same uuid.
+  if (batches[0]?.looks.some(({ named, completed }) => named && completed.includes(episode)))
+    return "undelivered";
   const showing = looks.filter(({ completed }) => completed.includes(episode)).map(({ at }) => at);
   const final = seen.flatMap((batch) => (batch.final?.includes(episode) ? [batch.changed_at] : []));
   const first = Math.min(...showing, ...final);

@@ -52,6 +52,23 @@ describe("of a batch that has passed it is remembered", () => {
     expect((await remembering([aPool(held), aPool({ ...syncing, ...both })], idle)).memory).toBe("untold");
   });
 
+  test("that the trainer has the episode from somebody else: everybody is named, and the attempt is not", async () => {
+    const idle = { discard_timeout: 20 };
+    const others = { completed_tasks_client_uuids: { "task-1": ["main/other.1"] } };
+    const one = { completed_tasks_details: { "task-1": ["episode-1"] } };
+    const closed = aPool({ ...syncing, ...one });
+    expect((await remembering([aPool(held), aPool({ ...one, ...others }), closed], idle)).memory).toBe(
+      "undelivered",
+    );
+    // As the pool shows it once it has forgotten who ended them.
+    expect((await remembering([aPool(held), aPool(one), closed], idle)).memory).toBe("untold");
+    expect((await remembering([aPool(held), aPool({ ...syncing, ...one, ...others })], idle)).memory).toBe(
+      "untold",
+    );
+    const ours = { completed_tasks_client_uuids: { "task-1": [us] } };
+    expect((await remembering([aPool(held), aPool({ ...one, ...ours }), closed], idle)).memory).toBe("ended");
+  });
+
   test("that the trainer closed it without the episode", async () => {
     const pools = [aPool({ ...held, ...beside }), aPool({ ...syncing, ...beside })];
     expect((await remembering(pools)).memory).toBe("undelivered");
