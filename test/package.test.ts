@@ -67,3 +67,20 @@ new RolloutFleet(stack, "Fleet", { engineUrl: "http://10.0.0.7:10086", agent: ".
     .map((name) => readFileSync(join(folder, "out", name, "index.mjs"), "utf8"));
   expect(bundles.filter((bundle) => bundle.includes("my very own reward"))).toHaveLength(1);
 });
+
+test("the installed command runs", () => {
+  const command = join(folder, "node_modules", "sortie", "bin", "sortie.js");
+  const sortie = (...args: string[]) =>
+    spawnSync(process.execPath, [command, ...args], { cwd: folder, encoding: "utf8" });
+  const version = sortie("--version");
+  expect(version.stderr).toBe("");
+  expect(version.stdout.trim()).toBe("0.1.0");
+  expect(sortie("push", "--help").stdout).toContain("Usage: sortie push");
+  const elsewhere = spawnSync(process.execPath, [command, "stats", "--local"], {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, SORTIE_LOCAL_RUN: join(folder, "none.json") },
+  });
+  expect(elsewhere.status).toBe(1);
+  expect(elsewhere.stderr).toContain("expected a local system, found none running");
+});
