@@ -118,3 +118,27 @@ describe("a straggler, for which the engine's GPUs wait,", () => {
     expect(house.engine.summary()).toMatchObject({ counted: 1, aborts: 0, open: 0 });
   });
 });
+
+describe("a model call that is longer than the discard timeout", () => {
+  test("loses its episode on an older engine, and the reason has the timeout that would have sufficed", async () => {
+    const agent: Agent = async (_, episode) => {
+      await episode.chat({ messages: [{ role: "user", content: "wait 60" }] });
+      return { reward: 1 };
+    };
+    const house = await open({
+      agent,
+      limits: { discardTimeoutSeconds: 20 },
+      config: { engineVersion: "older", discardCheckSeconds: 1 },
+    });
+    await house.push(aRollout());
+    await house.deliver();
+    const [lost] = (await house.item(keyOf()))?.history ?? [];
+    // The call's own failure, or the watch over the episode, whichever comes first.
+    expect(lost?.reason).toBeOneOf(["agent-error", "episode-lost"]);
+    const words =
+      /no model call had begun for (\d+) s, .* after 20 s .*: a discard timeout of (\d+) s .* would have/;
+    const [, silent, enough] = words.exec(lost?.detail ?? "")?.map(Number) ?? [];
+    expect(silent).toBeGreaterThanOrEqual(20);
+    expect(enough).toBeGreaterThanOrEqual((silent ?? 0) * 1.5);
+  });
+});

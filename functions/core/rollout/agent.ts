@@ -17,7 +17,7 @@ export class AttemptAborted extends Error {
 
 export type AgentEnd =
   | { kind: "output"; output: WorkflowOutput; calls: number; lastCallAt: number | undefined }
-  | { kind: "failed"; reason: Reason; detail: string; calls: number };
+  | { kind: "failed"; reason: Reason; detail: string; calls: number; lastCallAt: number | undefined };
 
 export interface AgentRun extends Omit<AgentWork, "signal"> {
   readonly controller: AbortController;
@@ -36,9 +36,7 @@ export async function runAgent(
   const outcome = await Promise.race([agent.outcome, whenAborted(signal)]);
   over.abort();
   if (!signal.aborted) controller.abort(new AttemptAborted("ended", "the agent has returned"));
-  return outcome.kind === "output"
-    ? { ...outcome, calls: agent.calls(), lastCallAt: agent.lastCallAt() }
-    : { ...outcome, calls: agent.calls() };
+  return { ...outcome, calls: agent.calls(), lastCallAt: agent.lastCallAt() };
 }
 
 /** Once the signal has fired nothing that the agent does counts, and an agent that ignores it is left behind. */

@@ -9,6 +9,7 @@ import type { ClaimOutcome, Granted } from "./claim.ts";
 import type { ClaimLine } from "./claim-line.ts";
 import type { FleetLimits, Ports } from "./context.ts";
 import { deadLetter } from "./dead-letter.ts";
+import { withDiscardHint } from "./discard-hint.ts";
 import { fitOutput } from "./fit-output.ts";
 import { isWaitedFor } from "./give-ups.ts";
 import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";
@@ -219,7 +220,7 @@ async function settleAfterAgent(
   limits: FleetLimits,
 ): Promise<RolloutItem> {
   if (end.kind === "failed")
-    return (await settleWithoutResult(ports, limits, open, end.reason, end.detail)).item;
+    return (await settleWithoutResult(ports, limits, open, end.reason, failureOf(end, open, ports))).item;
   if (end.calls === 0)
     ports.log("warn", "agent made no model call: the trainer drops such an episode", {
       rollout: open.key,
@@ -241,6 +242,17 @@ async function settleAfterAgent(
     if (!isUnstorable(error)) throw error;
     return (await settleWithoutResult(ports, limits, open, "invalid-output", error.message)).item;
   }
+}
+
+function failureOf(
+  { reason, detail, lastCallAt }: AgentEnd & { kind: "failed" },
+  { attempt }: OpenRolloutItem,
+  { clock }: Ports,
+): string {
+  // What a call gets that outlived its episode is a failure of the call.
+  const isCut = reason === "agent-error" && detail.startsWith("ModelError");
+  if (reason !== "episode-lost" && !isCut) return detail;
+  return withDiscardHint(detail, { ...attempt, last_call_at: lastCallAt }, clock.now());
 }
 
 /** Kept free after the report: for the last write and the batch response. */

@@ -3,11 +3,12 @@ import { clientUuid } from "../client-uuid.ts";
 import { EngineError } from "../errors.ts";
 import type { Reason } from "../reasons.ts";
 import type { SettleLimits, SettlePorts } from "./context.ts";
+import { withDiscardHint } from "./discard-hint.ts";
 import { giveBack } from "./give-back.ts";
 import { isOpen, type OpenRolloutItem } from "./item.ts";
 import { locateEpisode } from "./locate-episode.ts";
 import { isSameAttempt, recordAttemptEnd, type Settled } from "./record-attempt-end.ts";
-import { report } from "./report.ts";
+import { type Reported, report } from "./report.ts";
 import { endOrAbort } from "./settle-rules.ts";
 import { crashReason, endSent, failed, goneSince, type NextItem, takenOver } from "./transitions.ts";
 import { currentItem, writeTransition } from "./write-transition.ts";
@@ -29,11 +30,16 @@ export async function settleWithResult(
     // The engine refused what is still ours: it must not stay open.
     const refused = outcome.reason === "invalid-output" || outcome.reason === "engine-refused";
     if (refused) return await settleWithoutResult(ports, limits, item, outcome.reason, outcome.detail);
-    return await recordAttemptEnd(ports, limits, item, outcome.reason, outcome.detail);
+    return await recordAttemptEnd(ports, limits, item, outcome.reason, detailOf(item, outcome));
   }
   const next = remembered(item, outcome, ports.clock.now());
   if (next === undefined) return { item, settled: false };
   return { item: currentItem(await writeTransition(ports, item, next), item), settled: false };
+}
+
+function detailOf({ attempt }: OpenRolloutItem, { reason, detail }: Reported & { decided: true }) {
+  if (reason !== "episode-lost" || attempt.result_at === undefined) return detail;
+  return withDiscardHint(detail ?? "", attempt, attempt.result_at);
 }
 
 /** The item with what the next look must know; undefined where it knows already. */
