@@ -1,6 +1,7 @@
 /** The program and its subcommands. Each subcommand is a file that registers itself here. */
 import { Command, CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
+import { registerAgent } from "./agent-try.ts";
 import { registerDead } from "./dead/command.ts";
 import { registerDoctor } from "./doctor/command.ts";
 import { registerEngine } from "./engine.ts";
@@ -25,6 +26,7 @@ const subcommands: readonly ((program: Command, io: Io) => void)[] = [
   registerDead,
   registerEngine,
   registerDoctor,
+  registerAgent,
 ];
 
 const ABOUT_EXIT_CODES = `

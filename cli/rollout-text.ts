@@ -56,7 +56,7 @@ function attemptText(attempt: PastAttempt, number: number): string {
   const lines = [
     `${number}. ${time(attempt.from)}: claimed episode ${printable(attempt.episode)}${step}.`,
     `   ${time(attempt.at)}: ${ending(attempt)} (${attempt.reason}), ${took} later${calls}.`,
-    ...(attempt.detail ? [`   ${printable(attempt.detail)}`] : []),
+    ...(attempt.detail?.split("\n").map((line) => `   ${printable(line)}`) ?? []),
   ];
   return lines.join("\n");
 }

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { announceLocalRun, type LocalRun, localRunFile, retractLocalRun } from "../cli/local-run.ts";
 import type { Task } from "../functions/core/protocol.ts";
 import { fleetsOf } from "./job/deployment.ts";
+import { attemptLine } from "./job/live-errors.ts";
 import type { JobOptions } from "./job/options.ts";
 import { build, keptFolder, startStandIn, TICK_SECONDS } from "./job/run.ts";
 import { region } from "./region.ts";
@@ -31,6 +32,10 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
       tickSeconds: TICK_SECONDS,
       environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0" },
       logFile: log,
+      onLog: (entry) => {
+        const line = attemptLine(entry);
+        if (line !== undefined) process.stderr.write(`${line}\n`);
+      },
     });
     const tasksFile = join(folder, "tasks.jsonl");
     await writeFile(tasksFile, tasks.map((task) => `${JSON.stringify(task)}\n`).join(""));

@@ -4,7 +4,7 @@ import type { Task } from "../functions/core/protocol.ts";
 import { InputError } from "./input-error.ts";
 import { type JobOptions, readOptions } from "./job/options.ts";
 import { runJob } from "./job/run.ts";
-import { renderSummary } from "./job/summary.ts";
+import { equalRewards, leftWords, renderSummary } from "./job/summary.ts";
 import { tasksOf } from "./job/tasks.ts";
 import { serve } from "./serve.ts";
 
@@ -26,13 +26,19 @@ try {
 }
 
 async function runToTheEnd(options: JobOptions, tasks: Task[]): Promise<void> {
-  const { summary, faults, logFile } = await runJob(options, tasks, stop.signal);
-  process.stderr.write(`${renderSummary(summary)}\n`);
-  for (const fault of faults) process.stderr.write(`not accounted for: ${fault}\n`);
+  process.stderr.write(`${options.rollouts} rollouts on this machine; the functions are being built …\n`);
+  const { summary, faults, stopped, logFile } = await runJob(options, tasks, stop.signal);
+  // With --json, standard output is that alone.
+  (options.json ? process.stderr : process.stdout).write(`${renderSummary(summary)}\n`);
+  const isWhole = stopped.length === 0 && !stop.signal.aborted;
+  const remarks = isWhole
+    ? [...equalRewards(summary), ...faults.map((fault) => `not accounted for: ${fault}`)]
+    : [leftWords(summary), ...stopped];
+  for (const remark of remarks) process.stderr.write(`${remark}\n`);
   if (logFile !== undefined && faults.length > 0)
     process.stderr.write(`what the functions said: ${logFile}\n`);
   if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`);
-  process.exitCode = faults.length === 0 && !stop.signal.aborted ? 0 : 1;
+  process.exitCode = faults.length === 0 && isWhole ? 0 : 1;
 }
 
 /** Whatever fails after Ctrl-C fails because of it. */

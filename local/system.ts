@@ -3,6 +3,7 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
 import { EventSource } from "./event-source/event-source.ts";
 import { Schedule } from "./event-source/schedule.ts";
 import { LambdaFunction } from "./lambda/function.ts";
+import type { LogEntry, LogSink } from "./lambda/invocation.ts";
 import { type LogFile, openLogFile } from "./log-file.ts";
 import { arn } from "./region.ts";
 import { uniquePart } from "./servers/keep-name.ts";
@@ -19,6 +20,8 @@ export interface SystemOptions {
   readonly tickSeconds?: number | undefined;
   /** Gets the lines of all functions. */
   readonly logFile: string;
+  /** Told of each of them as well. */
+  readonly onLog?: LogSink | undefined;
   /** Variables of every function, in place of the template's and of the servers' addresses. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
 }
@@ -56,10 +59,11 @@ async function runTemplate(options: SystemOptions, template: Template, servers: 
   const environment = { ...servers.environment, ...options.environment };
   const wiring = wire(template, { queueUrls, environment });
   const log = await openLogFile(options.logFile);
-  const functions = byId(
-    wiring.functions.values(),
-    (spec) => new LambdaFunction({ ...spec, log: log.write }),
-  );
+  const told = (entry: LogEntry) => {
+    log.write(entry);
+    options.onLog?.(entry);
+  };
+  const functions = byId(wiring.functions.values(), (spec) => new LambdaFunction({ ...spec, log: told }));
   const eventSources = byId(wiring.eventSources, (spec) =>
     eventSourceOf(spec, template, servers, need(functions, spec.function), log),
   );

@@ -1,4 +1,5 @@
 /** Dead letters in words. */
+import { firstOfTrace } from "../../functions/core/error-trace.ts";
 import { figure } from "../format.ts";
 import type { Io, Style } from "../io.ts";
 import { counted } from "../push/text.ts";
@@ -41,7 +42,7 @@ export function groupsText(fleet: string, groups: readonly Group[], style: Style
   );
   const details = groups.map(
     ({ reason, meaning, error }) =>
-      `${style("bold", printable(reason))}: ${meaning}${error ? `. The last: ${printable(error)}` : ""}`,
+      `${style("bold", printable(reason))}: ${meaning}${error ? `. The last: ${printable(firstOfTrace(error))}` : ""}`,
   );
   const head = style("bold", `Fleet ${fleet}: ${counted(total, "dead letter")}`);
   return `${[head, figuresTable(["letters", "oldest", "newest"], rows, style), ...details, NEXT].join("\n")}\n`;
@@ -73,7 +74,7 @@ export function letterText(
     ...(body === undefined ? [] : [["body", shortened(body)]]),
   ] as [string, string][];
   return `${labelledTable(
-    rows.map(([label, text]) => [label, printable(text)] as const),
+    rows.map(([label, text]) => [label, text.split("\n").map(printable).join("\n")] as const),
     io.style,
     io.columns,
   )}\n`;

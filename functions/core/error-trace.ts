@@ -4,6 +4,8 @@ import { describeError, redact, shorten } from "./errors.ts";
 export interface TraceOptions {
   /** The URL of the agent's bundle: paths begin in its folder, and what is of the bundle alone is nobody's source. */
   readonly bundle: string;
+  /** Paths of folders whose source is not the author's either. */
+  readonly without?: readonly string[];
 }
 
 const MOST_FRAMES = 4;
@@ -47,14 +49,14 @@ function readable(frame: string): string {
   return /^<anonymous> \((.+)\)$/.exec(frame)?.[1] ?? frame;
 }
 
-function framesOf(error: Error, { bundle }: TraceOptions): string[] {
+function framesOf(error: Error, { bundle, without = [] }: TraceOptions): string[] {
   // What follows the message: its own lines may look like frames.
   const { stack = "", message } = error;
   const at = stack.indexOf(message);
   const lines = stack.slice(at < 0 ? 0 : at + message.length).split("\n");
   const frames = lines.flatMap((line) => /^\s+at (.+:\d+:\d+\)?)$/.exec(line)?.[1] ?? []);
   const files = frames.filter((frame) => !foreign.test(frame) && !frame.includes(`${bundle}:`));
-  const own = files.filter((frame) => !frame.includes("node_modules/"));
+  const own = files.filter((frame) => !["node_modules/", ...without].some((path) => frame.includes(path)));
   // An error that a library throws in a callback of its own has none.
   const shown = own.length > 0 ? own.slice(0, MOST_FRAMES) : files.slice(0, 1);
   const folder = new URL(".", bundle).href;

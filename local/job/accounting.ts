@@ -10,6 +10,7 @@ export interface Account {
   readonly open: number;
   readonly attempts: number;
   readonly rewardMean: number | null;
+  readonly rewardRange: readonly [number, number] | null;
 }
 
 /** Reads only what has changed since the last look; a margin covers writes that show late. */
@@ -76,6 +77,7 @@ export class Accounting {
       unknown: in_("unknown").length,
       open: in_("running").length + in_("reporting").length,
       attempts: rollouts.reduce((sum, { history }) => sum + history.length, 0),
+      rewardRange: rewards.length === 0 ? null : [Math.min(...rewards), Math.max(...rewards)],
       rewardMean:
         rewards.length === 0 ? null : rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length,
     };

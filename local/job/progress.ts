@@ -25,7 +25,13 @@ export function createProgress(total: number, stream: NodeJS.WriteStream): Progr
 
 function barProgress(total: number, stream: NodeJS.WriteStream): Progress {
   const bars = new MultiBar(
-    { stream, hideCursor: true, clearOnComplete: false, format: "{bar} {value}/{total} | {words}" },
+    {
+      stream,
+      hideCursor: true,
+      barsize: 16,
+      clearOnComplete: false,
+      format: "{bar} {value}/{total} | {words}",
+    },
     Presets.shades_classic,
   );
   const bar = bars.create(total, 0, { words: "" });
@@ -55,5 +61,5 @@ function words(figures: Figures): string {
   const reward = figures.rewardMean === null ? "–" : figures.rewardMean.toFixed(3);
   const trouble = figures.dead > 0 ? ` | dead ${figures.dead}` : "";
   const status = figures.status.replace("ENGINE.", "");
-  return `step ${figures.step ?? "–"} ${status} | open ${figures.open} | reward ${reward}${trouble}`;
+  return `reward ${reward}${trouble} | step ${figures.step ?? "–"} ${status} | open ${figures.open}`;
 }

@@ -18,6 +18,7 @@ import { type Account, Accounting, engineAccount } from "./accounting.ts";
 import { fleetsOf } from "./deployment.ts";
 import { EngineSilence } from "./engine-silence.ts";
 import { mixByStep, paced, splitTasks } from "./fleets.ts";
+import { LiveErrors } from "./live-errors.ts";
 import type { JobOptions } from "./options.ts";
 import { createProgress } from "./progress.ts";
 import { batchTasks, settings, settingsNote, writtenSettings } from "./settings.ts";
@@ -31,6 +32,8 @@ const PATIENCE_MS = 300_000;
 export interface JobOutcome {
   readonly summary: Summary;
   readonly faults: readonly string[];
+  /** Why the run was given up before its end, and the errors behind it; none where it was not. */
+  readonly stopped: readonly string[];
   /** What the functions said; undefined where it was not kept. */
   readonly logFile: string | undefined;
 }
@@ -47,6 +50,8 @@ export async function runJob(
   const standIn = options.engine === undefined ? await startStandIn(options, tasks) : undefined;
   const engineUrl = options.engine ?? standIn?.url ?? "";
   const logFile = join(folder, "functions.log");
+  const notes: string[] = [];
+  const errors = new LiveErrors((text) => notes.push(text));
   let system: System | undefined;
   let outcome: Followed | undefined;
   const wantsLog = () => options.keep !== undefined || (!stop.aborted && (outcome?.faults.length ?? 0) > 0);
@@ -59,8 +64,9 @@ export async function runJob(
       tickSeconds: TICK_SECONDS,
       environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0" },
       logFile,
+      onLog: (entry) => errors.note(entry),
     });
-    outcome = await pushAndFollow(options, tasks, { system, standIn, engineUrl, began, stop });
+    outcome = await pushAndFollow(options, tasks, { system, standIn, engineUrl, began, stop, errors, notes });
     return { ...outcome, logFile: wantsLog() ? logFile : undefined };
   } finally {
     await system?.close(2000);
@@ -112,6 +118,9 @@ interface Running {
   readonly engineUrl: string;
   readonly began: number;
   readonly stop: AbortSignal;
+  readonly errors: LiveErrors;
+  /** What is to be shown at the next look. */
+  readonly notes: string[];
 }
 
 async function pushAndFollow(
@@ -171,8 +180,14 @@ async function follow(running: Running, accounting: Accounting, pushed: number):
         elapsedMs,
       });
       const note = await silence.note(status, clock.now());
-      if (note !== undefined) progress.note(note);
-      if (settled >= pushed || now - moved.at > PATIENCE_MS || running.stop.aborted)
+      for (const text of [...running.notes.splice(0), ...(note === undefined ? [] : [note])])
+        progress.note(text);
+      if (
+        running.errors.stopped !== undefined ||
+        settled >= pushed ||
+        now - moved.at > PATIENCE_MS ||
+        running.stop.aborted
+      )
         return conclude(running, accounting, account, { pushed, step, elapsedMs, firstEnded });
       await clock.sleep(LOOK_INTERVAL_MS, running.stop).catch(() => undefined);
     }
@@ -202,6 +217,7 @@ function conclude(
     deferred: deferrals(running.system),
     attempts: account.attempts,
     reward_mean: account.rewardMean,
+    reward_range: account.rewardRange,
     reward_mean_by_step: accounting.rewardMeanByStep(),
     global_step: figures.step,
     engine_ended: atEngine?.ended ?? null,
@@ -211,5 +227,12 @@ function conclude(
     seconds: figures.elapsedMs / 1000,
     seconds_to_first_ended: figures.firstEnded,
   };
-  return { summary, faults: faultsOf(summary, account, atEngine) };
+  const { errors } = running;
+  return { summary, faults: faultsOf(summary, account, atEngine), stopped: stoppedBy(errors) };
+}
+
+/** A run whose agent always fails waits for nothing; why is told before what was left. */
+function stoppedBy(errors: LiveErrors): string[] {
+  const { stopped } = errors;
+  return stopped === undefined ? [] : [`given up: ${stopped}`, ...errors.counts()];
 }

@@ -12,6 +12,8 @@ export interface Summary {
   readonly deferred: number;
   readonly attempts: number;
   readonly reward_mean: number | null;
+  /** The smallest and the largest; null where there is none. */
+  readonly reward_range: readonly [number, number] | null;
   readonly reward_mean_by_step: Readonly<Record<string, number>>;
   /** How many different tasks of each fleet reached the trainer, by the engine's step. */
   readonly mix: Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -44,6 +46,21 @@ export function faultsOf(summary: Summary, account: Account, engine: EngineAccou
       [engine.open > 0, `${engine.open} episodes are still claimed at the engine`],
     );
   return faults.filter(([wrong]) => wrong).map(([, fault]) => fault);
+}
+
+/** A run whose rewards are all equal teaches a trainer nothing, and mostly its agent does not read its tasks as they are. */
+export function equalRewards({ ended, reward_range: range }: Summary): string[] {
+  const [low, high] = range ?? [0, 1];
+  if (ended < 2 || low !== high) return [];
+  return [
+    `all ${ended} rewards are ${low}: the trainer learns nothing from them. Does the agent read the answer as the tasks have ` +
+      "it, and the reply as the model writes it? Look at one: npx sortie agent try AGENT --tasks FILE",
+  ];
+}
+
+/** Where a run was stopped nothing is amiss: what ended, and what was left. */
+export function leftWords({ pushed, ended, dead, unknown }: Summary): string {
+  return `stopped: ${ended} of ${pushed} rollouts had ended, ${pushed - ended - dead - unknown} were left`;
 }
 
 export function renderSummary(summary: Summary): string {

@@ -34,6 +34,7 @@ describe("npm start", () => {
       deferred: expect.any(Number),
       attempts: 8,
       reward_mean: expect.any(Number),
+      reward_range: expect.any(Array),
       reward_mean_by_step: { 1: summary.reward_mean },
       mix: { 1: { main: 2 } },
       global_step: 1,
@@ -65,6 +66,38 @@ describe("npm start", () => {
     expect(engine.summary()).toMatchObject({ endsAccepted: 4, open: 0 });
     expect(readdirSync(keep).toSorted()).toEqual(["deployment", "functions.log", "lock", "queues", "tables"]);
   });
+});
+
+test("an agent that always fails is told by its line, and stops the run", { timeout }, async () => {
+  const agent = file(
+    "throws.ts",
+    "export default async (task, episode) => {\n" +
+      "  await episode.chat({ messages: [{ role: 'user', content: task.main_query }] });\n" +
+      "  return { reward: task.metadata.nothing.length };\n};\n",
+  );
+  const { code, err, out } = await npmStart("--agent", agent, "--rollouts", "16").done;
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /run\/local-\w+\/train\/\d\/problem-\d+: agent-error\n {2}TypeError: .*\n {4}at .*throws\.ts:3:/,
+  );
+  expect(err).toMatch(
+    /stopped: 0 of 16 rollouts had ended, 16 were left\ngiven up: 12 attempts failed one after another/,
+  );
+  expect(err).toMatch(/\n\d+ times: agent-error: TypeError: .*throws\.ts:3:\d+\)/);
+  expect(err).not.toContain("not accounted for");
+  expect(out).toMatch(/│ rollouts pushed +│ +16 │/);
+});
+
+test("a run whose rewards are all equal says so", { timeout }, async () => {
+  const agent = file(
+    "zero.ts",
+    "export default async (task, episode) => {\n" +
+      "  await episode.chat({ messages: [{ role: 'user', content: task.main_query }] });\n" +
+      "  return { reward: 0 };\n};\n",
+  );
+  const { code, err } = await npmStart("--agent", agent, "--rollouts", "4").done;
+  expect(code).toBe(0);
+  expect(err).toMatch(/\nall 4 rewards are 0: the trainer learns nothing from them\./);
 });
 
 test("two systems at once on one engine leave each other's episodes alone", { timeout }, async () => {

@@ -78,6 +78,7 @@ function logClosed(
     attempt: item.attempt.id,
     episode: item.attempt.episode,
     reason,
+    ...(reason === "ended" && item.attempt.result ? { reward: item.attempt.result.reward } : {}),
     ...(detail ? { detail } : {}),
     ...(written ? {} : { overtaken: true }),
   });

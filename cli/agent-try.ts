@@ -1,0 +1,73 @@
+/** `sortie agent try`: an agent on a few tasks, at once. */
+import { spawn } from "node:child_process";
+import { watch } from "node:fs";
+import { dirname, extname, join } from "node:path";
+import type { Command } from "commander";
+import { CommandFailure } from "./failures.ts";
+import type { Io } from "./io.ts";
+import { whole } from "./options.ts";
+
+interface TryCommandOptions {
+  readonly tasks?: string;
+  readonly limit: number;
+  readonly timeout: number;
+  readonly model?: string;
+  readonly modelName?: string;
+  readonly apiKeyEnv?: string;
+  readonly watch: boolean;
+}
+
+const HELP = `
+Without --model the stand-in's model answers, which knows the answers of the tasks and is mostly right.
+
+Examples:
+  $ sortie agent try my-agent.ts --tasks train.jsonl --limit 2
+  $ sortie agent try my-agent.ts --tasks train.jsonl --watch
+  $ sortie agent try my-agent.ts --model http://localhost:8000/v1`;
+
+export function registerAgent(program: Command, io: Io): void {
+  const agent = program.command("agent").description("Tries an agent on this machine.");
+  agent
+    .command("try")
+    .description("Runs an agent on a few tasks: conversation, reward, time, and errors with their line.")
+    .argument("<file>", "the agent's file")
+    .option("--tasks <file>", "tasks, as push reads them (default: generated word problems)")
+    .option("--limit <n>", "so many tasks at most", whole(1), 3)
+    .option("--timeout <seconds>", "give each task so long, s", whole(1), 120)
+    .option("--model <url>", "a server with OpenAI's API, up to /v1, instead of the stand-in's model")
+    .option("--model-name <name>", "the model there (default: the first that it lists)")
+    .option("--api-key-env <name>", "the variable that holds the server's key")
+    .option("--watch", "again after each change in the agent's folder, until Ctrl-C", false)
+    .addHelpText("after", HELP)
+    .action(async (file: string, options: TryCommandOptions) => {
+      if (options.watch) return await tryAtEachChange(file, options, io);
+      if ((await tryOnce(file, options)) !== 0)
+        throw new CommandFailure("not every task got a reward: see above");
+    });
+}
+
+/** The local system is a program beside this one, as the CDK app is. */
+const program = join(import.meta.dirname, `../local/try/main${extname(import.meta.filename)}`);
+
+async function tryOnce(agent: string, options: TryCommandOptions): Promise<number | null> {
+  const { watch: _, timeout, ...rest } = options;
+  const given = JSON.stringify({ ...rest, agent, timeoutSeconds: timeout });
+  const child = spawn(process.execPath, ["--enable-source-maps", program, given], { stdio: "inherit" });
+  return await new Promise((resolve, reject) => child.on("error", reject).on("close", resolve));
+}
+
+async function tryAtEachChange(agent: string, options: TryCommandOptions, io: Io): Promise<void> {
+  for (;;) {
+    const changed = nextChange(dirname(agent));
+    await tryOnce(agent, options);
+    io.err("waiting for a change …\n");
+    await changed;
+  }
+}
+
+async function nextChange(folder: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const watcher = watch(folder, () => resolve());
+  await promise;
+  watcher.close();
+}
