@@ -123,9 +123,21 @@ async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGKILL"): Pro
 }
 
 function figures({ name, ended, functionSeconds, watched }: Row) {
-  const { seconds, syncs, shares, idle } = watched;
+  const { seconds, syncs, shares, idle, waits } = watched;
+  const longest = Math.max(0, ...waits.map((wait) => wait.seconds));
+  const waitedFor = waits.find((wait) => wait.seconds === longest)?.tasks ?? [];
   const gbSeconds = functionSeconds === null || ended === 0 ? null : (functionSeconds * MEMORY_GB) / ended;
-  return { name, seconds, ended, syncs, post: shares["ROLLING_POST"] ?? 0, idle, gbSeconds };
+  return {
+    name,
+    seconds,
+    ended,
+    syncs,
+    post: shares["ROLLING_POST"] ?? 0,
+    idle,
+    gbSeconds,
+    longest,
+    waitedFor,
+  };
 }
 
 function tableOf(all: readonly Row[]): string {
@@ -137,6 +149,7 @@ function tableOf(all: readonly Row[]): string {
       "time in ROLLING_POST",
       "slots idle while ROLLING",
       "GB-s an episode",
+      "longest wait, and for whom",
     ],
     style: { head: [], border: [] },
   });
@@ -149,6 +162,7 @@ function tableOf(all: readonly Row[]): string {
       percent(row.post),
       percent(row.idle),
       row.gbSeconds?.toFixed(2) ?? "–",
+      row.longest === 0 ? "–" : `${row.longest.toFixed(0)} s: ${row.waitedFor.slice(0, 3).join(", ")}`,
     ]);
   return `${table.toString()}\n${options.seconds} s each, seed ${options.seed}; ${machine()}`;
 }

@@ -1,6 +1,7 @@
 /** Watches an engine from outside, as anybody can: its status, its step, and how many of its slots are claimed. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createEngine } from "../../functions/adapters/engine/index.ts";
+import type { PoolInformation } from "../../functions/core/protocol.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
 
 export interface Sample {
@@ -9,6 +10,8 @@ export interface Sample {
   readonly status: string;
   readonly step: number;
   readonly claimed: number;
+  /** The tasks of the episodes that the engine waits for; only in ROLLING_POST. */
+  readonly waitedFor?: readonly string[];
 }
 
 export interface Watched {
@@ -20,6 +23,13 @@ export interface Watched {
   readonly shares: Readonly<Record<string, number>>;
   /** Share of slot-seconds that nobody held while the engine was ROLLING. */
   readonly idle: number;
+  /** For each time in ROLLING_POST, in order: how long it was, and the tasks of the episodes that were waited for last. */
+  readonly waits: readonly Wait[];
+}
+
+export interface Wait {
+  readonly seconds: number;
+  readonly tasks: readonly string[];
 }
 
 const INTERVAL_MS = 250;
@@ -30,16 +40,37 @@ export async function watchEngine(url: string, slots: number, seconds: number): 
   const began = performance.now();
   while (performance.now() - began < seconds * 1000) {
     const pool = await engine.pool().catch(() => undefined);
-    if (pool)
-      samples.push({
-        at: (performance.now() - began) / 1000,
-        status: (pool.engine_status ?? "").replace("ENGINE.", ""),
-        step: pool.global_step ?? 0,
-        claimed: Object.keys(pool.running_episode_details ?? {}).length,
-      });
+    if (pool) samples.push(sampleOf(pool, (performance.now() - began) / 1000));
     await delay(INTERVAL_MS);
   }
   return summarise(samples, slots);
+}
+
+function sampleOf(pool: PoolInformation, at: number): Sample {
+  const status = (pool.engine_status ?? "").replace("ENGINE.", "");
+  const running = Object.values(pool.running_episode_details ?? {});
+  const tasks = running.map(({ optional_task_id: task }) => task ?? "");
+  return {
+    at,
+    status,
+    step: pool.global_step ?? 0,
+    claimed: running.length,
+    ...(status === "ROLLING_POST" ? { waitedFor: tasks } : {}),
+  };
+}
+
+/** The last look at each time in ROLLING_POST that showed somebody still at work. */
+function waitsIn(samples: readonly Sample[]): Wait[] {
+  const waits: { from: number; seconds: number; tasks: readonly string[] }[] = [];
+  for (const [index, { at, status, waitedFor = [] }] of samples.entries()) {
+    if (status !== "ROLLING_POST") continue;
+    const going = samples[index - 1]?.status === status ? waits.at(-1) : undefined;
+    const wait = going ?? { from: at, seconds: 0, tasks: [] };
+    if (going === undefined) waits.push(wait);
+    wait.seconds = (samples[index + 1]?.at ?? at) - wait.from;
+    if (waitedFor.length > 0) wait.tasks = waitedFor;
+  }
+  return waits.map(({ seconds, tasks }) => ({ seconds, tasks }));
 }
 
 export function summarise(samples: readonly Sample[], slots: number): Watched {
@@ -60,5 +91,6 @@ export function summarise(samples: readonly Sample[], slots: number): Watched {
     syncs: (samples.at(-1)?.step ?? 0) - (samples[0]?.step ?? 0),
     shares: Object.fromEntries(Object.entries(times).map(([status, time]) => [status, time / all])),
     idle: rolling === 0 ? 0 : idle / (slots * rolling),
+    waits: waitsIn(samples),
   };
 }

@@ -34,3 +34,20 @@ test("idle slots count while the engine is rolling alone", () => {
     idle: 8 / 24,
   });
 });
+
+test("each time in ROLLING_POST tells how long it was and who was waited for last", () => {
+  const samples = [
+    { at: 0, status: "ROLLING", step: 1, claimed: 4 },
+    { at: 2, status: "ROLLING_POST", step: 1, claimed: 2, waitedFor: ["a", "b"] },
+    { at: 5, status: "ROLLING_POST", step: 1, claimed: 1, waitedFor: ["b"] },
+    { at: 9, status: "ROLLING_POST", step: 1, claimed: 0, waitedFor: [] },
+    { at: 10, status: "WEIGHT_SYNCING", step: 1, claimed: 0 },
+    { at: 12, status: "ROLLING", step: 2, claimed: 4 },
+    { at: 14, status: "ROLLING_POST", step: 2, claimed: 0, waitedFor: [] },
+    { at: 15, status: "WEIGHT_SYNCING", step: 2, claimed: 0 },
+  ];
+  expect(summarise(samples, 4).waits).toEqual([
+    { seconds: 8, tasks: ["b"] },
+    { seconds: 1, tasks: [] },
+  ]);
+});
