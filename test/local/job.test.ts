@@ -81,7 +81,7 @@ test("an agent that always fails is told by its line, and stops the run", { time
     /run\/local-\w+\/train\/\d\/problem-\d+: agent-error\n {2}TypeError: .*\n {4}at .*throws\.ts:3:/,
   );
   expect(err).toMatch(
-    /stopped: 0 of 16 rollouts had ended, 16 were left\ngiven up: 12 attempts failed one after another/,
+    /stopped: 0 of 16 rollouts had ended, 16 were left\ngiven up: \d+ attempts failed one after another/,
   );
   expect(err).toMatch(/\n\d+ times: agent-error: TypeError: .*throws\.ts:3:\d+\)/);
   expect(err).not.toContain("not accounted for");
