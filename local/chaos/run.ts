@@ -172,6 +172,11 @@ async function startStandIn(
       registerSeconds: 0.5,
       syncSeconds: 1,
       ackSeconds: 0.05,
+      // As a weight sync of minutes is to the two seconds of the real one: or ends of a batch that is over wait for 300 s, and
+      // hold the engine's threads.
+      statusPollSeconds: 0.1,
+      // Of a server with GPUs, not of this machine.
+      waitingThreads: 32,
       poolLagSeconds: 1,
       discardCheckSeconds: 1,
       modelSeconds: (random) => 0.2 + random() * 0.8,

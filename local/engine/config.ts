@@ -33,6 +33,8 @@ export interface EngineConfig {
   readonly syncSeconds: number;
   /** The trainer's delay before it acknowledges an output or a reset. */
   readonly ackSeconds: number;
+  /** How often an end or abort that waits for the trainer looks whether the engine still rolls. */
+  readonly statusPollSeconds: number;
   /** From an ended episode until the pool shows it; at most `reportSeconds`. */
   readonly poolLagSeconds: number;
   /** The trainer reports its pool at least this often while it rolls. */
@@ -88,6 +90,7 @@ export const defaultConfig: EngineConfig = {
   nextSlotSeconds: 0.25,
   syncSeconds: 3,
   ackSeconds: 0,
+  statusPollSeconds: 2,
   poolLagSeconds: 0.25,
   reportSeconds: 12,
   discardCheckSeconds: 10,

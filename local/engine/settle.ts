@@ -4,9 +4,6 @@ import type { EpisodeRecord } from "./episodes.ts";
 import type { ReportedOutput } from "./ledger.ts";
 import { slept, timedOut, within } from "./timing.ts";
 
-/** The engine looks at its own status this often while it waits, s. */
-const POLL = 2;
-
 /** What waiting for the trainer came to. Newer engines answer success to all three. */
 type Acknowledgement = "acknowledged" | "given-up" | "cut";
 
@@ -17,9 +14,9 @@ type Acknowledgement = "acknowledged" | "given-up" | "cut";
 async function acknowledgement(engine: EngineState, send: () => Promise<void>): Promise<Acknowledgement> {
   return engine.waiting.pass(async () => {
     const sent = send();
-    const limit = engine.config.unacknowledgedSeconds;
-    for (let waited = 0; waited < limit; waited += POLL) {
-      if ((await within(engine.clock, Math.min(POLL, limit - waited), sent, engine.closed)) !== timedOut)
+    const { unacknowledgedSeconds: limit, statusPollSeconds: poll } = engine.config;
+    for (let waited = 0; waited < limit; waited += poll) {
+      if ((await within(engine.clock, Math.min(poll, limit - waited), sent, engine.closed)) !== timedOut)
         return "acknowledged";
       if (engine.isRolling && !engine.closed.aborted) continue;
       if (engine.isNewer) return "cut";
