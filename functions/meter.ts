@@ -2,9 +2,9 @@
 import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
 import { type AttemptMetric, type EngineMetric, type FleetMetric, NAMESPACE } from "./contract/metrics.ts";
 import type { FleetSnapshot, Snapshot } from "./core/housekeeping/snapshot.ts";
-import type { Meter } from "./core/metrics.ts";
+import type { Metrics as MetricsPort } from "./core/metrics.ts";
 
-export function createMeter(fleet: string): Meter {
+export function createMeter(fleet: string): MetricsPort {
   return {
     attempt({ reason, reward, milliseconds, episodeType }) {
       publish({ fleet, reason }, [["Attempts", MetricUnit.Count, 1]]);

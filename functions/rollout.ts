@@ -73,7 +73,7 @@ const shared: Omit<Ports, "log" | "gate" | "engine"> = {
 await agents.ready();
 
 let serial = 0;
-const nextSerial = () => {
+const nextAttemptNumber = () => {
   serial += 1;
   return serial;
 };
@@ -92,7 +92,7 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     id: context.awsRequestId,
     endsAt: clock.now() + context.getRemainingTimeInMillis(),
     memoryMb: Number(context.memoryLimitInMB),
-    nextSerial,
+    nextAttemptNumber,
     deferred: (record: QueueRecord) => waited.note(record),
   };
   const back = await runBatch(

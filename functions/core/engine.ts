@@ -65,3 +65,6 @@ export interface Engine extends NewerEngine {
   start(options?: CallOptions): Promise<StartAnswer>;
   stop(options?: CallOptions): Promise<StopAnswer>;
 }
+
+/** How long the pool may lag behind the answer to an end: 12 s were seen, and a little more. */
+export const POOL_LAG_MS = 15_000;

@@ -180,11 +180,11 @@ export class FleetFixture extends FleetMessages {
     this.#invocations += 1;
     const id = `${this.fleet}-invocation-${this.#invocations}`;
     const gate = new FleetGate({ clock, log: this.ports.log, gates: this.gates }, this.fleet);
-    const nextSerial = () => {
+    const nextAttemptNumber = () => {
       this.#serial += 1;
       return this.#serial;
     };
-    const batch = { id, endsAt: clock.now() + seconds * 1000, memoryMb: 512, nextSerial };
+    const batch = { id, endsAt: clock.now() + seconds * 1000, memoryMb: 512, nextAttemptNumber };
     return await runBatch(records, batch, { ...this.ports, clock, gate }, this.limits);
   }
 

@@ -10,8 +10,13 @@ import type { Engine } from "../engine.ts";
 import { describeError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { PoolInformation } from "../protocol.ts";
-import type { Admission } from "../rollout/claim-outcome.ts";
-import { type AdmissionRules, admissionDefaults, decide, withoutClaims } from "./admission.ts";
+import {
+  type Admission,
+  type AdmissionRules,
+  admissionDefaults,
+  decide,
+  withoutClaims,
+} from "./admission.ts";
 import type { AdmissionState, AdmissionStore, FleetAdmission } from "./admission-item.ts";
 import type { ThrottleSetting } from "./throttle.ts";
 

@@ -1,16 +1,17 @@
 /** One decision of `admission.ts`: the facts of the moment, asked task by task. */
 
+import { POOL_LAG_MS } from "../engine.ts";
+import { isEvalName } from "../eval-name.ts";
 import type { PoolInformation } from "../protocol.ts";
-import { isEvalName } from "../rollout/eval-name.ts";
-import { POOL_LAG_MS } from "../rollout/locate-episode.ts";
 import {
   type AdmissionState,
+  drop,
   type FleetAdmission,
   MOST_PLACES,
   MOST_SEEN,
   type Place,
+  stateOf,
 } from "./admission-item.ts";
-import { drop, stateOf } from "./admission-state.ts";
 import { taskKey } from "./task-key.ts";
 import {
   type BatchTasks,

@@ -11,8 +11,7 @@ import {
   type Pool,
   type TaskRequest,
 } from "./admission-decision.ts";
-import type { AdmissionState, FleetAdmission } from "./admission-item.ts";
-import { drop, stateOf } from "./admission-state.ts";
+import { type AdmissionState, drop, type FleetAdmission, stateOf } from "./admission-item.ts";
 import { taskKey } from "./task-key.ts";
 
 export { type AdmissionRules, type AdmissionVerdict, admissionDefaults } from "./admission-decision.ts";
@@ -84,4 +83,9 @@ function inOrder(askers: readonly Asker[], round: AdmissionDecision): TaskReques
 function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
+}
+
+export interface Admission {
+  readonly admitted: boolean;
+  readonly reason?: string;
 }

@@ -1,11 +1,10 @@
 /** Agrees to a weight sync in the fleets' name, once the rule says so or somebody has asked for it. */
 import { type AgreeRule, asksForAgreement, reasonToAgree, undecidedClients } from "../agreement.ts";
 import type { Clock } from "../clock.ts";
-import type { Engine } from "../engine.ts";
+import { type Engine, POOL_LAG_MS } from "../engine.ts";
 import { describeError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { PoolInformation } from "../protocol.ts";
-import { POOL_LAG_MS } from "../rollout/locate-episode.ts";
 import type { Observed } from "./engine-state.ts";
 
 /** Somebody's wish that one step's weight sync begins now: `sortie engine agree`. */

@@ -4,7 +4,7 @@ import type { Gate } from "../circuit/gate.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import type { Log } from "../log.ts";
-import type { Meter } from "../metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Queue } from "../queue.ts";
 import type { BatchStore } from "../rollout/batch-seen.ts";
 import type { SettleLimits } from "../rollout/context.ts";
@@ -31,7 +31,7 @@ export interface OpenIndex {
 export interface SweptFleet {
   readonly limits: SettleLimits;
   readonly gate: Gate;
-  readonly meter: Meter;
+  readonly meter: Metrics;
   readonly queue: Pick<Queue, "defer" | "delete" | "show">;
 }
 

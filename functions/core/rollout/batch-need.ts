@@ -1,6 +1,7 @@
 /** What the engine's batch still needs, from its pool: pure. */
+
+import { isEvalName } from "../eval-name.ts";
 import type { PoolInformation } from "../protocol.ts";
-import { isEvalName } from "./eval-name.ts";
 
 export type BatchPool = Pick<
   PoolInformation,

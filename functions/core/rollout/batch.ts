@@ -20,7 +20,7 @@ export interface BatchInvocation {
   readonly endsAt: number;
   /** Of the function. */
   readonly memoryMb: number;
-  readonly nextSerial: () => number;
+  readonly nextAttemptNumber: () => number;
   /** Told of each message that comes back. */
   readonly deferred?: (record: QueueRecord) => void;
 }

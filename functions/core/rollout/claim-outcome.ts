@@ -1,4 +1,6 @@
 /** What a caller says about a claim that it wants, and what it gets. */
+
+import type { Admission } from "../admission/admission.ts";
 import type { Clock } from "../clock.ts";
 import type { EngineError } from "../errors.ts";
 import type { ClaimAnswer, EngineStatus } from "../protocol.ts";
@@ -29,10 +31,6 @@ export interface ClaimOptions {
 export interface Closed {
   readonly reason: "closed" | "overtaken";
   readonly detail: string;
-}
-export interface Admission {
-  readonly admitted: boolean;
-  readonly reason?: string;
 }
 
 export interface Granted {

@@ -5,7 +5,7 @@ import type { Gate } from "../circuit/gate.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 import type { Log } from "../log.ts";
-import type { Meter } from "../metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Queue } from "../queue.ts";
 import type { UsageStore } from "../spend/spend.ts";
 import type { AgentRunner } from "./agent-runner.ts";
@@ -55,7 +55,7 @@ export interface Ports {
   readonly agents: AgentRunner;
   readonly log: Log;
   readonly gate: Gate;
-  readonly meter: Meter;
+  readonly meter: Metrics;
 }
 
 /** What it takes to settle an episode. */

@@ -2,11 +2,10 @@
  * Where an episode stands, from one reading of the engine's pool: running episodes (live, with their holder), completed
  * ones (up to 12 s late), status and step, all in one answer. No other call tells as much.
  */
+
+import { POOL_LAG_MS } from "../engine.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Attempt } from "./item.ts";
-
-/** How long the pool may lag behind the answer to an end: 12 s were seen, and a little more. */
-export const POOL_LAG_MS = 15_000;
 
 /**
  * `ours` still held under this attempt's uuid; `ended` its end reached the batch; `lost` it is not ours, and no end of

@@ -3,13 +3,14 @@
  * the reward, looks at the pool before doing anything else.
  */
 import { clientUuid } from "../client-uuid.ts";
+import { POOL_LAG_MS } from "../engine.ts";
 import { EngineError } from "../errors.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
 import { recall } from "./batch-seen.ts";
 import type { SettleLimits, SettlePorts } from "./context.ts";
 import type { Attempt, OpenRolloutItem } from "./item.ts";
-import { type EpisodePresence, locateEpisode, POOL_LAG_MS } from "./locate-episode.ts";
+import { type EpisodePresence, locateEpisode } from "./locate-episode.ts";
 import { isTrainingLost, type StepsSeen } from "./lost-training.ts";
 
 /** How the report came out; where nothing is decided yet, `goneSince` and `endSentAt` must be remembered for the next look. */

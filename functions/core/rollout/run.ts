@@ -40,7 +40,7 @@ export interface RunningInvocation {
   /** Whether the engine's batch needs them. Absent: they start as the engine offers episodes. */
   readonly need: NeedWatch | undefined;
   /** A number that this process has not given out before. */
-  readonly nextSerial: () => number;
+  readonly nextAttemptNumber: () => number;
   /** Whether the invocation behind an attempt still says that it lives. */
   readonly isAlive: (id: string) => Promise<boolean>;
   /** Told of each episode that is claimed. */
@@ -102,7 +102,7 @@ async function runAttempt(
   const known = { item: previous, at: ports.clock.now() };
   const decision = await ports.gate.check();
   if (!decision.open) return { done: false, delaySeconds: decision.seconds, reason: decision.reason };
-  const attempt = attemptId(invocation.id, invocation.nextSerial());
+  const attempt = attemptId(invocation.id, invocation.nextAttemptNumber());
   const turn = { ...invocation, probe: decision.probe, known };
   const claim = await claimFor(rollout, attempt, turn, ports, limits);
   if (claim.kind !== "granted") {

@@ -2,6 +2,7 @@
 import { clientUuid } from "../client-uuid.ts";
 import { EngineError } from "../errors.ts";
 import type { Reason } from "../reasons.ts";
+import { endOrAbort } from "./claim-rules.ts";
 import type { SettleLimits, SettlePorts } from "./context.ts";
 import { withDiscardHint } from "./discard-hint.ts";
 import { giveBack } from "./give-back.ts";
@@ -9,7 +10,6 @@ import { isOpen, type OpenRolloutItem } from "./item.ts";
 import { locateEpisode } from "./locate-episode.ts";
 import { isSameAttempt, recordAttemptEnd, type Settled } from "./record-attempt-end.ts";
 import { type Reported, report } from "./report.ts";
-import { endOrAbort } from "./settle-rules.ts";
 import { crashReason, endSent, failed, goneSince, type NextItem, takenOver } from "./transitions.ts";
 import { currentItem, writeTransition } from "./write-transition.ts";
 

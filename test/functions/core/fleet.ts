@@ -147,11 +147,11 @@ export async function startFleet() {
       serial += 1;
       const id = `invocation-${serial}`;
       let attempts = 0;
-      const nextSerial = () => {
+      const nextAttemptNumber = () => {
         attempts += 1;
         return attempts;
       };
-      const batch = { id, endsAt: clock.now() + seconds * 1000, memoryMb: 512, nextSerial };
+      const batch = { id, endsAt: clock.now() + seconds * 1000, memoryMb: 512, nextAttemptNumber };
       return await runBatch(records, batch, { ...ports(agent), ...other }, { ...limits, ...others });
     },
     depth: () => readDepth(queueServer.client, urls.queueUrl),

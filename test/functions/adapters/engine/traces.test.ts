@@ -5,7 +5,7 @@ import { callTimeouts } from "../../../../functions/adapters/engine/call-names.t
 import { EngineError, InvalidMessageError } from "../../../../functions/core/errors.ts";
 import type { ClaimRequest, PoolInformation, WorkflowOutput } from "../../../../functions/core/protocol.ts";
 import { type ClaimOutcome, claimEpisode, type Granted } from "../../../../functions/core/rollout/claim.ts";
-import { endOrAbort } from "../../../../functions/core/rollout/settle-rules.ts";
+import { endOrAbort } from "../../../../functions/core/rollout/claim-rules.ts";
 import { deviations } from "../../../support/deviations.ts";
 import {
   CLIENT,

@@ -3,8 +3,8 @@ import { admissionDefaults, decide, withoutClaims } from "../../../../functions/
 import type { AdmissionState, FleetAdmission } from "../../../../functions/core/admission/admission-item.ts";
 import { taskKey } from "../../../../functions/core/admission/task-key.ts";
 import { isClientOf } from "../../../../functions/core/client-uuid.ts";
+import { evalName } from "../../../../functions/core/eval-name.ts";
 import { poolInformationSchema } from "../../../../functions/core/protocol.ts";
-import { evalName } from "../../../../functions/core/rollout/eval-name.ts";
 
 const now = 1_000_000;
 const setting = { ratio: 0.5, batchSize: 4, repeats: 2 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { evalName } from "../../../../functions/core/eval-name.ts";
 import { batchNeed } from "../../../../functions/core/rollout/batch-need.ts";
-import { evalName } from "../../../../functions/core/rollout/eval-name.ts";
 import { aPool, running } from "../items.ts";
 
 /** A batch of so many tasks, four episodes each; `done` and `runs` tell how many of each task. */

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
-import { delayAfterRefusal, expiryOf, isNoEpisodes } from "../../../../functions/core/rollout/claim-rules.ts";
-import { endOrAbort } from "../../../../functions/core/rollout/settle-rules.ts";
+import {
+  delayAfterRefusal,
+  endOrAbort,
+  expiryOf,
+  isNoEpisodes,
+} from "../../../../functions/core/rollout/claim-rules.ts";
 
 test.for([
   ["No available episodes to claim. Try again (maybe 1 minute) later.", 2],

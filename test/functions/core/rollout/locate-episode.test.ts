@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { POOL_LAG_MS } from "../../../../functions/core/engine.ts";
 import { type PoolInformation, poolInformationSchema } from "../../../../functions/core/protocol.ts";
 import type { Attempt } from "../../../../functions/core/rollout/item.ts";
-import { isRolling, locateEpisode, POOL_LAG_MS } from "../../../../functions/core/rollout/locate-episode.ts";
+import { isRolling, locateEpisode } from "../../../../functions/core/rollout/locate-episode.ts";
 import { anAttempt, aPool, NOW, running } from "../items.ts";
 
 const us = "main/invocation-1.1";
