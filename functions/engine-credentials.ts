@@ -30,7 +30,12 @@ export function engineCredentials(
     throw new SettingsError("the engine's token", [
       "expected both SORTIE_ENGINE_SECRET_ARN and SORTIE_ENGINE_HEADER, found one: deploy again",
     ]);
-  return new SecretHeader({ arn, header, clock, read });
+  return new SecretHeader({ what: "the engine's token", arn, header, clock, read });
+}
+
+/** The token of the service behind which an agent runs. */
+export function agentCredentials(arn: string, header: string, clock: Clock): EngineCredentials {
+  return new SecretHeader({ what: "the agent's token", arn, header, clock, read: readSecret });
 }
 
 /** The connections of this process, which carry the token where there is one. */
@@ -40,6 +45,8 @@ export function engineDispatcher(engineUrl: string, credentials: EngineCredentia
 }
 
 interface SecretHeaderOptions {
+  /** For messages. */
+  readonly what: string;
   readonly arn: string;
   readonly header: string;
   readonly clock: Clock;
@@ -83,9 +90,9 @@ class SecretHeader implements EngineCredentials {
   }
 
   async #readOnce(): Promise<string> {
-    const { arn, clock, read } = this.#options;
+    const { what, arn, clock, read } = this.#options;
     const beganAt = clock.now();
-    const token = tokenIn(await read(arn), arn);
+    const token = tokenIn(await read(arn), arn, what);
     if (beganAt < this.#readAt) return this.#token ?? token;
     if (this.#token !== undefined && this.#token !== token) this.#version += 1;
     this.#token = token;
@@ -97,12 +104,12 @@ class SecretHeader implements EngineCredentials {
 const jsonToken = z.object({ token: z.string() });
 
 /** The bare text, or JSON with the key `token`. No message quotes what was found. */
-function tokenIn(secret: string | undefined, arn: string): string {
+function tokenIn(secret: string | undefined, arn: string, what: string): string {
   const text = secret?.trim() ?? "";
   const token = text.startsWith("{") ? jsonToken.safeParse(parsed(text)).data?.token : text;
   // Anything else cannot stand in a header.
   if (token !== undefined && /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new SettingsError("the engine's token", [
+  throw new SettingsError(what, [
     `expected the secret ${arn} to hold one word of printable ASCII, or JSON {"token": "…"}, found neither: correct it`,
   ]);
 }

@@ -15,6 +15,16 @@ export const entries = {
 /** The module name by which `functions/agent-host.ts` imports its agent; the bundler points it at the fleet's own. */
 export const AGENT_SPECIFIER = "#agent";
 
+/** The module name by which `functions/rollout.ts` imports the way in which a fleet's agents run. */
+export const AGENT_WAY_SPECIFIER = "#agent-way";
+
+export const agentWays = {
+  module: join(packageRoot, "functions", "agent-ways", "module.ts"),
+  http: join(packageRoot, "functions", "agent-ways", "http.ts"),
+  lambda: join(packageRoot, "functions", "agent-ways", "lambda.ts"),
+  agentcore: join(packageRoot, "functions", "agent-ways", "agentcore.ts"),
+} as const;
+
 /** One `<name>.ts` per agent that ships with the project. */
 export const agentsFolder = join(packageRoot, "agents");
 

@@ -12,6 +12,9 @@ import { HEARTBEAT_SECONDS } from "./core/rollout/heartbeat.ts";
 /** Longer than an agent may well compute in one go where the processor is shared; its neighbours wait meanwhile. */
 const AGENT_BLOCK_SECONDS = 20;
 
+/** Where a deployment says nothing. */
+const MAX_DISCARDS = 10;
+
 const nonEmpty = z.string().min(1);
 const whole = z.coerce.number().int().min(0);
 const positive = z.coerce.number().positive();
@@ -43,6 +46,18 @@ const agreeAfter = z
   })
   .refine((rule) => Object.keys(rule).length > 0, "expected episodes, tasks or seconds");
 
+/** `AgentVariable` of the contract. */
+const agent = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("http"),
+    urls: z.array(url).min(1),
+    secretArn: nonEmpty.optional(),
+    header: nonEmpty.optional(),
+  }),
+  z.strictObject({ kind: z.literal("lambda"), functionName: nonEmpty }),
+  z.strictObject({ kind: z.literal("agentcore"), arn: nonEmpty, qualifier: nonEmpty.optional() }),
+]);
+
 const rolloutSchema = z.object({
   fleet: nonEmpty,
   engine: nonEmpty,
@@ -52,6 +67,8 @@ const rolloutSchema = z.object({
   queueUrl: url,
   deadLetterQueueUrl: url,
   maxAttempts: whole.min(1),
+  maxDiscards: whole.default(MAX_DISCARDS),
+  agent: json.pipe(agent).optional(),
   discardTimeoutSeconds: positive,
   claimWaitSeconds: whole,
   minEpisodeSeconds: whole,

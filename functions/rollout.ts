@@ -3,7 +3,6 @@ import "./process-guard.ts";
 
 import { fileURLToPath } from "node:url";
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
-import { AgentHosts } from "./adapters/agents/index.ts";
 import { createEngine } from "./adapters/engine/index.ts";
 import { createQueue, createQueueClient } from "./adapters/queue/client.ts";
 import { createAbortStore } from "./adapters/table/aborts.ts";
@@ -16,8 +15,6 @@ import { createLateResultStore } from "./adapters/table/late-results.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
 import { TableTime } from "./adapters/table/table-time.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
-import { agentEnvironment } from "./agent-environment.ts";
-import type { Hosted } from "./agent-host.ts";
 import { FleetGate } from "./core/circuit/gate.ts";
 import type { QueueRecord } from "./core/queue.ts";
 import { representedEngine } from "./core/representative.ts";
@@ -38,20 +35,14 @@ const dispatcher = engineDispatcher(environment.engineUrl, credentials);
 const table = tableOptions(environment.table, time);
 
 const gates = createGateStore(table);
-const agents = new AgentHosts({
+const { default: createAgents } = await import("#agent-way");
+const agents = await createAgents({
+  environment,
+  credentials,
   // In the bundle this is the entry itself.
   entry: fileURLToPath(import.meta.url),
-  hosted: { engineUrl: environment.engineUrl, guarded: credentials !== undefined } satisfies Hosted,
-  environment: agentEnvironment(process.env),
-  memoryMb: Number(process.env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] ?? 512),
-  blockSeconds: environment.agentBlockSeconds,
+  clock,
   offsetMs: () => clock.offsetMs,
-  token:
-    credentials &&
-    (async (renew) => {
-      if (renew) await credentials.renew();
-      return { headers: await credentials.headers(), version: credentials.version };
-    }),
   log: createLog({ fleet: limits.fleet }),
 });
 const shared: Omit<Ports, "log" | "gate" | "engine"> = {
@@ -68,9 +59,6 @@ const shared: Omit<Ports, "log" | "gate" | "engine"> = {
   meter: createMeter(limits.fleet),
   agents,
 };
-
-// A fleet whose agent cannot be loaded must not take a message.
-await agents.ready();
 
 let serial = 0;
 const nextAttemptNumber = () => {

@@ -1,7 +1,5 @@
 /** What follows from a fleet's settings, and the limits that more than one of them decides. */
-import { existsSync, readdirSync } from "node:fs";
-import { parse, resolve } from "node:path";
-import { agentsFolder, shippedAgentEntry } from "../functions/entries.ts";
+import { agentFaults } from "./agent-settings.ts";
 import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
 
 type Concurrency = Pick<FleetSettings, "maxEpisodes" | "episodesPerInvocation">;
@@ -20,15 +18,6 @@ export function batchSize(fleet: Concurrency): number {
   return Math.max(1, Math.floor(fleet.maxEpisodes / maximumConcurrency(fleet)));
 }
 
-/** The file of a fleet's agent: a shipped one's, or a path from the current directory. */
-export function agentEntry(agent: string): string {
-  return isName(agent) ? shippedAgentEntry(agent) : resolve(agent);
-}
-
-function isName(agent: string): boolean {
-  return /^[\w-]+$/.test(agent);
-}
-
 /** One text per fault, without the fleet's name: what is wrong and what to change. */
 export function fleetFaults(fleet: FleetSettings): string[] {
   return [
@@ -36,7 +25,7 @@ export function fleetFaults(fleet: FleetSettings): string[] {
     ...batchFaults(fleet),
     ...reservedFaults(fleet),
     ...timeFaults(fleet),
-    ...agentFaults(fleet.agent),
+    ...agentFaults(fleet),
   ];
 }
 
@@ -141,19 +130,5 @@ function timeFaults(fleet: FleetSettings): string[] {
   return [
     `timeoutSeconds: expected more than minEpisodeSeconds + settleMarginSeconds (${needed}), or no episode is ever claimed, ` +
       `found ${fleet.timeoutSeconds}: raise it or lower those`,
-  ];
-}
-
-function agentFaults(agent: string): string[] {
-  const found = JSON.stringify(agent);
-  if (!isName(agent) && !/\.[cm]?[jt]s$/.test(agent)) {
-    return [`agent: expected a name or the path of a .ts or .js file, found ${found}`];
-  }
-  if (existsSync(agentEntry(agent))) return [];
-  if (!isName(agent)) return [`agent: expected a file at ${agentEntry(agent)}, found none: correct the path`];
-  const shipped = readdirSync(agentsFolder).filter((file) => file.endsWith(".ts"));
-  const names = shipped.map((file) => parse(file).name).join(", ");
-  return [
-    `agent: expected a shipped agent (${names}) or the path of a file such as ./agents/mine.ts, found ${found}`,
   ];
 }

@@ -15,8 +15,8 @@ export interface SortieFunctionProps {
   readonly description: string;
   /** Absolute path of the file that exports `handler`. */
   readonly entry: string;
-  /** Absolute path of the agent that is compiled in. */
-  readonly agentEntry?: string;
+  /** Modules that are compiled in by a name of the project's: absolute paths by `#name`. */
+  readonly modules?: Readonly<Record<string, string>>;
   readonly environment: Record<string, string>;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
@@ -86,7 +86,7 @@ export class SortieFunction extends Construct {
       ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
       projectRoot: packageRoot,
       depsLockFilePath: lockFile(),
-      bundling: bundling(props.agentEntry, props.files ?? {}),
+      bundling: bundling(props.modules ?? {}, props.files ?? {}),
     });
     if (network) this.denyNetworkToCode();
   }
@@ -125,7 +125,10 @@ function lockFile(): string {
   return existsSync(lock) ? lock : join(packageRoot, "package.json");
 }
 
-function bundling(agentEntry: string | undefined, files: Readonly<Record<string, string>>): BundlingOptions {
+function bundling(
+  modules: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>>,
+): BundlingOptions {
   return {
     logLevel: LogLevel.WARNING,
     format: OutputFormat.ESM,
@@ -148,10 +151,10 @@ function bundling(agentEntry: string | undefined, files: Readonly<Record<string,
         ...Object.entries(files).map(
           ([name, path]) => `cp -R ${quoted(path)} ${quoted(join(outputDir, name))}`,
         ),
-        command([process.execPath, finisher, outputDir, packageRoot, agentEntry ?? ""]),
+        command([process.execPath, finisher, outputDir, packageRoot, modules[AGENT_SPECIFIER] ?? ""]),
       ],
     },
-    ...(agentEntry === undefined ? {} : { esbuildArgs: { [`--alias:${AGENT_SPECIFIER}`]: agentEntry } }),
+    esbuildArgs: Object.fromEntries(Object.entries(modules).map(([name, path]) => [`--alias:${name}`, path])),
   };
 }
 

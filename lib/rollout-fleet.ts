@@ -1,4 +1,4 @@
-import { Duration, Token } from "aws-cdk-lib";
+import { Duration, Stack, Token } from "aws-cdk-lib";
 import type { IAlarmAction } from "aws-cdk-lib/aws-cloudwatch";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
@@ -7,10 +7,12 @@ import { Construct } from "constructs";
 import { rolloutVariables as variables } from "../functions/contract/environment-names.ts";
 import { fleetItems, INVOCATIONS, rolloutsOf } from "../functions/contract/table-keys.ts";
 import { entries } from "../functions/entries.ts";
+import { type AgentAccess, agentAccess, agentModules } from "./agent-access.ts";
+import { agentWay } from "./agent-settings.ts";
 import { accessEnvironment, bundledFiles, checkAccess, grantAccess } from "./engine-access.ts";
 import type { EngineAccess } from "./engine-settings.ts";
 import { FleetAlarms } from "./fleet-alarms.ts";
-import { agentEntry, batchSize, maximumConcurrency } from "./fleet-limits.ts";
+import { batchSize, maximumConcurrency } from "./fleet-limits.ts";
 import { SortieFunction } from "./function-defaults.ts";
 import type { Network } from "./network.ts";
 import { retention } from "./retention.ts";
@@ -47,6 +49,8 @@ export class RolloutFleet extends Construct {
   readonly state: StateTable;
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
+  /** Where its agent runs, and what it takes to reach it. */
+  readonly agent: AgentAccess;
   readonly rollout: SortieFunction;
   readonly eventSource: EventSourceMapping;
   readonly alarms: FleetAlarms;
@@ -67,6 +71,7 @@ export class RolloutFleet extends Construct {
     this.state = state ?? new StateTable(this, "State", { retain: deployment.retain });
     this.deadLetterQueue = this.createQueue("DeadLetterQueue");
     this.queue = this.createQueue("Queue", this.deadLetterQueue);
+    this.agent = agentAccess(this, agentWay(fleet.agent), { ...deployment, ...fleet, fleetName });
     this.rollout = this.createFunction();
     this.grantPermissions();
     this.eventSource = this.createEventSource();
@@ -92,12 +97,12 @@ export class RolloutFleet extends Construct {
   }
 
   private createFunction(): SortieFunction {
-    const { timeoutSeconds, memoryMb, agent, reservedConcurrency } = this.settings;
+    const { timeoutSeconds, memoryMb, reservedConcurrency } = this.settings;
     const { logRetentionDays, retain, tracing } = this.deployment;
     return new SortieFunction(this, "Rollout", {
       description: `Sortie: rollouts of fleet ${this.fleetName}`,
       entry: entries.rollout,
-      agentEntry: agentEntry(agent),
+      modules: agentModules(agentWay(this.settings.agent)),
       environment: this.environment(),
       timeoutSeconds,
       memoryMb,
@@ -112,6 +117,7 @@ export class RolloutFleet extends Construct {
 
   private environment(): Record<string, string> {
     const { settings } = this;
+    const { variable } = this.agent;
     const grace = settings.stragglerGraceSeconds;
     return {
       [variables.fleet]: this.fleetName,
@@ -122,6 +128,8 @@ export class RolloutFleet extends Construct {
       [variables.queueUrl]: this.queue.queueUrl,
       [variables.deadLetterQueueUrl]: this.deadLetterQueue.queueUrl,
       [variables.maxAttempts]: String(settings.maxAttempts),
+      [variables.maxDiscards]: String(settings.maxDiscards),
+      ...(variable && { [variables.agent]: Stack.of(this).toJsonString(variable) }),
       [variables.discardTimeoutSeconds]: String(settings.discardEpisodeTimeoutSeconds),
       [variables.claimWaitSeconds]: String(settings.claimWaitSeconds),
       [variables.minEpisodeSeconds]: String(settings.minEpisodeSeconds),
@@ -144,6 +152,7 @@ export class RolloutFleet extends Construct {
     state.grant(role, ["GetItem", "PutItem", "UpdateItem"], [fleetItems(fleetName)]);
     state.grant(role, ["GetItem", "PutItem", "DeleteItem"], [INVOCATIONS]);
     grantAccess(rollout, this.engineAccess);
+    for (const statement of this.agent.statements) role.addToPolicy(statement);
     const queueActions = ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes", "ChangeMessageVisibility"];
     role.addToPolicy(
       new PolicyStatement({

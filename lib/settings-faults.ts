@@ -1,6 +1,7 @@
 /** Zod's issues in plain words: where, what was expected, what was found, what to do. */
 import { diff } from "node:util";
 import type { z } from "zod";
+import { agentKeys } from "./agent-settings.ts";
 import { engineShape } from "./engine-settings.ts";
 import { networkShape } from "./network-settings.ts";
 import { deploymentShape, fleetShape, settingsSchema } from "./settings-schema.ts";
@@ -57,6 +58,7 @@ function unknownKey(path: Path, key: string): string {
 function knownKeys(path: Path): string[] {
   if (path.at(-1) === "throttle") return ["ratio", "batchSize", "repeats"];
   if (path.at(-1) === "budget") return ["usdPerDay"];
+  if (path.at(-1) === "agent") return agentKeys;
   if (path[0] === "engines") return Object.keys(engineShape);
   if (path[0] === "network") return Object.keys(networkShape);
   return Object.keys(path[0] === "fleets" ? fleetShape : settingsSchema.shape);

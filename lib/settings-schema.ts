@@ -1,6 +1,7 @@
 /** The settings of a deployment: their meaning, bounds and defaults. `settings.ts` decodes them from CDK context. */
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import * as z from "zod";
+import { agentSetting } from "./agent-settings.ts";
 import { type EngineSettings, engineSchema, engineUrl } from "./engine-settings.ts";
 import { type NetworkSettings, networkSchema } from "./network-settings.ts";
 import { arnOf, atLeast, matching, moreThanZero, name, whole, yesOrNo } from "./schema-parts.ts";
@@ -13,16 +14,19 @@ const LONGEST_TTL_DAYS = 3650;
 export const fleetShape = {
   /** The engine's name. Default: `main`, or the only one. */
   engine: name,
-  /** The name of a shipped agent (`agents/<name>.ts`), or the path of a .ts or .js file that exports one as default. */
-  agent: z.string({ error: "expected an agent's name or the path of its file" }).min(1, {
-    error: "expected an agent's name or the path of its file",
-  }),
+  /**
+   * The name of a shipped agent (`agents/<name>.ts`), or the path of a .ts or .js file that exports one as default; or where
+   * an agent in any language runs: `{"http": …}`, `{"lambda": …}` or `{"agentcore": …}`, see docs/agents.md.
+   */
+  agent: agentSetting,
   /** How many episodes the fleet runs at once, at most. */
   maxEpisodes: whole(2, 1_000_000),
   /** How many of them one invocation runs at once, at most: they share its memory and its bill. */
   episodesPerInvocation: whole(1, 10_000, "SQS's limit of a batch"),
   /** Claimed tries at a rollout that may fail before it becomes a dead letter. */
   maxAttempts: whole(1, 100),
+  /** How often a rollout's agent may give its episode back (`status_code` 409) before that uses up attempts too. */
+  maxDiscards: whole(0, 1000),
   /** Seconds without a model call after which the engine takes an episode back; a message may say otherwise. */
   discardEpisodeTimeoutSeconds: whole(1, 86_400),
   /** The rollout function's time, s. */
@@ -146,6 +150,7 @@ export const fleetDefaults: Omit<FleetSettings, "engine"> = {
   maxEpisodes: 50,
   episodesPerInvocation: 10,
   maxAttempts: 3,
+  maxDiscards: 10,
   discardEpisodeTimeoutSeconds: 240,
   timeoutSeconds: 900,
   memoryMb: 512,

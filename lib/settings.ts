@@ -115,7 +115,10 @@ function parseWhatIsSound(written: object): { sound: WrittenSettings; faults: st
 
 function ownSettings(context: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const own = Object.entries(context).filter(([key]) => !/[@:]/.test(key) && !cdkKeys.has(key));
-  return Object.fromEntries(own.map(([key, value]) => [key, textKeys.has(key) ? value : plain(value)]));
+  // An agent's name is text, and where it runs an object.
+  const isText = (key: string, value: unknown) =>
+    textKeys.has(key) && !(key === "agent" && /^\s*\{/.test(String(value)));
+  return Object.fromEntries(own.map(([key, value]) => [key, isText(key, value) ? value : plain(value)]));
 }
 
 /** `-c` hands over text: numbers, booleans and objects are written in it as JSON. */

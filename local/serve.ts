@@ -30,6 +30,7 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
       assemblyDir: join(scratch, "assembly"),
       keepDir: options.keep === undefined ? undefined : await keptFolder(options.keep),
       tickSeconds: TICK_SECONDS,
+      python: options.python,
       environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0" },
       logFile: log,
       onLog: (entry) => {

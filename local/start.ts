@@ -2,6 +2,7 @@
 import { CommandFailure } from "../cli/failures.ts";
 import type { Task } from "../functions/core/protocol.ts";
 import { InputError } from "./input-error.ts";
+import { startAgent } from "./job/agent.ts";
 import { type JobOptions, readOptions } from "./job/options.ts";
 import { runJob } from "./job/run.ts";
 import { equalRewards, leftWords, renderSummary } from "./job/summary.ts";
@@ -16,10 +17,16 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
   });
 
 try {
-  const options = readOptions(process.argv);
-  const tasks = await tasksOf(options);
-  if (options.serve) await serve(options, tasks, stop.signal);
-  else await runToTheEnd(options, tasks);
+  const asked = readOptions(process.argv);
+  const tasks = await tasksOf(asked);
+  const { agent, close } = await startAgent(asked, (line) => process.stderr.write(`agent: ${line}\n`));
+  const options = { ...asked, agent };
+  try {
+    if (options.serve) await serve(options, tasks, stop.signal);
+    else await runToTheEnd(options, tasks);
+  } finally {
+    await close();
+  }
 } catch (error) {
   process.stderr.write(`${wordsFor(error)}\n`);
   process.exitCode = 1;

@@ -4,6 +4,8 @@ import { EventSource } from "./event-source/event-source.ts";
 import { Schedule } from "./event-source/schedule.ts";
 import { LambdaFunction } from "./lambda/function.ts";
 import type { LogEntry, LogSink } from "./lambda/invocation.ts";
+import { startInvokeApi } from "./lambda/invoke-api.ts";
+import { isPython, lambdaPython } from "./lambda/python.ts";
 import { type LogFile, openLogFile } from "./log-file.ts";
 import { arn } from "./region.ts";
 import { uniquePart } from "./servers/keep-name.ts";
@@ -22,6 +24,8 @@ export interface SystemOptions {
   readonly logFile: string;
   /** Told of each of them as well. */
   readonly onLog?: LogSink | undefined;
+  /** Makes the environment in which functions in Python run. Default: python3. */
+  readonly python?: string | undefined;
   /** Variables of every function, in place of the template's and of the servers' addresses. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
 }
@@ -56,14 +60,25 @@ export async function startSystem(options: SystemOptions): Promise<System> {
 
 async function runTemplate(options: SystemOptions, template: Template, servers: Servers): Promise<System> {
   const { queueUrls } = servers;
-  const environment = { ...servers.environment, ...options.environment };
+  const invokeApi = await startInvokeApi();
+  const environment = {
+    ...servers.environment,
+    AWS_ENDPOINT_URL_LAMBDA: invokeApi.endpoint,
+    ...options.environment,
+  };
   const wiring = wire(template, { queueUrls, environment });
+  const inPython = [...wiring.functions.values()].some(({ runtime }) => isPython(runtime));
+  const python = inPython ? await lambdaPython(options.python ?? "python3") : undefined;
   const log = await openLogFile(options.logFile);
   const told = (entry: LogEntry) => {
     log.write(entry);
     options.onLog?.(entry);
   };
-  const functions = byId(wiring.functions.values(), (spec) => new LambdaFunction({ ...spec, log: told }));
+  const functions = byId(
+    wiring.functions.values(),
+    (spec) => new LambdaFunction({ ...spec, python, log: told }),
+  );
+  invokeApi.offer(functions.values());
   const eventSources = byId(wiring.eventSources, (spec) =>
     eventSourceOf(spec, template, servers, need(functions, spec.function), log),
   );
@@ -84,6 +99,7 @@ async function runTemplate(options: SystemOptions, template: Template, servers: 
     ...parts,
     close: async (graceMs = 0) => {
       await stopAll(parts, graceMs);
+      await invokeApi.close();
       await servers.close();
       await log.close();
     },

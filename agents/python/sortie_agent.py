@@ -200,9 +200,22 @@ def _run(function: Callable[..., Any], payload: dict[str, Any], stop: threading.
     except Stopped as error:
         return {"status_code": DISCARD_STATUS, "stop_reason": str(error)}
     except ModelError as error:
-        return _failure(error, MODEL_STATUS, "model")
+        return {**_failure(error, MODEL_STATUS, "model"), "model_status": error.status or 0}
     except BaseException as error:  # noqa: BLE001 - sys.exit() in an agent must not end its neighbours
+        status = _openai_status(error)
+        if status is not None:
+            return {**_failure(error, MODEL_STATUS, "model"), "model_status": status}
         return _failure(error, 500, "agent")
+
+
+def _openai_status(error: BaseException) -> int | None:
+    """The model's HTTP status where an error is of the OpenAI SDK, 0 where no answer came; None for any other error."""
+    if type(error).__module__.split(".")[0] != "openai":
+        return None
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return status
+    return 0 if type(error).__name__ in ("APIConnectionError", "APITimeoutError") else None
 
 
 def _call(function: Callable[..., Any], task: Task, episode: Episode) -> Any:

@@ -21,6 +21,9 @@ export const rolloutVariables = {
   queueUrl: "SORTIE_QUEUE_URL",
   deadLetterQueueUrl: "SORTIE_DEAD_LETTER_QUEUE_URL",
   maxAttempts: "SORTIE_MAX_ATTEMPTS",
+  maxDiscards: "SORTIE_MAX_DISCARDS",
+  /** JSON of `AgentVariable`. Absent: the agent is compiled in. */
+  agent: "SORTIE_AGENT",
   discardTimeoutSeconds: "SORTIE_DISCARD_TIMEOUT_SECONDS",
   claimWaitSeconds: "SORTIE_CLAIM_WAIT_SECONDS",
   minEpisodeSeconds: "SORTIE_MIN_EPISODE_SECONDS",
@@ -70,6 +73,19 @@ export const lifecycleVariables = {
   /** Looks in a row without an answer that make an alarm; not a setting. */
   unreachableAlarmTicks: "SORTIE_UNREACHABLE_ALARM_TICKS",
 } as const;
+
+/** Where an agent runs that is not compiled in. */
+export type AgentVariable =
+  | {
+      readonly kind: "http";
+      readonly urls: readonly string[];
+      /** The secret in Secrets Manager and the header that carries it; both or none. */
+      readonly secretArn?: string | undefined;
+      readonly header?: string | undefined;
+    }
+  /** Name or ARN. */
+  | { readonly kind: "lambda"; readonly functionName: string }
+  | { readonly kind: "agentcore"; readonly arn: string; readonly qualifier?: string | undefined };
 
 /** One entry of `lifecycleVariables.fleets`. */
 export interface FleetVariable {

@@ -3,6 +3,12 @@ export const reasons = {
   ended: "the engine took the reward",
   "agent-error": "the agent threw an error",
   "agent-aborted": "the agent asked for another attempt",
+  "agent-discarded": "the agent gave the episode back",
+  "agent-refused": "the agent refused the request",
+  "agent-unreachable": "nobody answered where the agent should be, or something before it did",
+  "agent-busy": "the agent had no room for the episode",
+  "agent-lost": "the connection to the agent broke before its answer",
+  "model-error": "the model failed, as the agent says",
   "invalid-output": "the agent returned what the trainer cannot use",
   deadline: "the agent was not done at the episode's deadline",
   "episode-lost": "the engine no longer considered the episode ours",
@@ -28,6 +34,10 @@ const withoutPenalty: ReadonlySet<Reason> = new Set([
   "straggler",
   "disturbed",
   "suspected",
+  "agent-discarded",
+  "agent-unreachable",
+  "agent-busy",
+  "agent-lost",
 ]);
 
 export function usesUpAnAttempt(reason: Reason): boolean {

@@ -8,6 +8,9 @@ import type { EngineModel } from "../engine/config.ts";
 import { createKnowledge } from "../engine/knowledge.ts";
 import type { Ledger } from "../engine/ledger.ts";
 
+/** Undefined: nobody asked for one. */
+export type AgentChoice = string | { readonly http: { readonly url: string } } | undefined;
+
 export interface FleetShare {
   readonly name: string;
   /** Part of the batch's tasks, above 0 and at most 1. */
@@ -38,7 +41,7 @@ function parseShare(text: string): FleetShare {
 /** Each fleet with the agent that was asked for, else the one of its name, where one ships; and a throttle for its share. */
 export function fleetSettings(
   shares: readonly FleetShare[],
-  options: { agent: string | undefined; batchTasks: number; repeats: number },
+  options: { agent: AgentChoice; batchTasks: number; repeats: number },
 ): Record<string, unknown> {
   const entries = shares.map(({ name, ratio }) => [
     name,
@@ -50,7 +53,7 @@ export function fleetSettings(
   return Object.fromEntries(entries);
 }
 
-function agentOf(fleet: string, agent: string | undefined): { agent?: string } {
+function agentOf(fleet: string, agent: AgentChoice): { agent?: AgentChoice } {
   if (agent !== undefined) return { agent };
   return existsSync(shippedAgentEntry(fleet)) ? { agent: fleet } : {};
 }

@@ -5,7 +5,7 @@ import type { Mapped } from "../../cli/push/record.ts";
 import { engineAddress } from "../../functions/adapters/engine/index.ts";
 import { SettingsError } from "../../functions/core/errors.ts";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
-import { type FleetShare, parseFleets } from "./fleets.ts";
+import { type AgentChoice, type FleetShare, parseFleets } from "./fleets.ts";
 
 export interface JobOptions {
   readonly rollouts: number;
@@ -16,8 +16,10 @@ export interface JobOptions {
   readonly allowEmptyQuery?: boolean;
   readonly seed: number;
   readonly engine: string | undefined;
-  /** Undefined: as cdk.json says, else that of the fleet's name, else math. */
-  readonly agent: string | undefined;
+  /** Undefined: as cdk.json says, else that of the fleet's name, else math. An object is one of the setting's. */
+  readonly agent: AgentChoice;
+  /** Runs a Python agent. */
+  readonly python: string;
   /** A file as cdk.json is; undefined for the project's. */
   readonly settings: string | undefined;
   readonly fleets: readonly FleetShare[] | undefined;
@@ -45,8 +47,9 @@ export function readOptions(argv: readonly string[]): JobOptions {
     .option("--engine <url>", "a real engine instead of the stand-in", address)
     .option(
       "--agent <name>",
-      "math, calculator, or the path of your own (default: as cdk.json says, else that of the fleet's name, else math)",
+      "math, calculator, the path of your own (.ts, .js, .py), or the address of its service (default: as cdk.json says, else that of the fleet's name, else math)",
     )
+    .option("--python <command>", "what runs a .py agent: 3.10 or newer", "python3")
     .option("--settings <cdk.json>", "settings to run with (default: the project's cdk.json)")
     .option(
       "--fleets <shares>",

@@ -62,6 +62,7 @@ export async function runJob(
       assemblyDir: join(scratch, "assembly"),
       keepDir: options.keep === undefined ? undefined : folder,
       tickSeconds: TICK_SECONDS,
+      python: options.python,
       environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0" },
       logFile,
       onLog: (entry) => errors.note(entry),

@@ -12,12 +12,17 @@ import {
   timeoutError,
 } from "./invocation.ts";
 import { forEachLine } from "./lines.ts";
+import { isPython } from "./python.ts";
 import { RuntimeApi } from "./runtime-api.ts";
 
 const runtimeClient = fileURLToPath(import.meta.resolve("aws-lambda-ric"));
 const preload = new URL("./child/preload.mjs", import.meta.url).href;
 
 export interface SandboxOptions extends Omit<EnvironmentFacts, "runtimeApi"> {
+  /** Lambda's name of it. Default: Node.js. */
+  readonly runtime?: string | undefined;
+  /** Runs a Python runtime; see `lambdaPython`. */
+  readonly python?: string | undefined;
   /** The function's timeout, in ms. */
   readonly timeoutMs: number;
   /** How long the handler's module may take to load, in ms. */
@@ -145,10 +150,16 @@ export class Sandbox {
   }
 }
 
-function spawnRuntime(options: SandboxOptions, runtimeApi: string): ChildProcess {
+function runtimeCommand({ runtime, python, handler, memoryMb }: SandboxOptions): [string, ...string[]] {
+  if (isPython(runtime)) return [python ?? "python3", "-m", "awslambdaric", handler];
   // As Lambda starts Node.js: a heap that leaves a tenth of the memory to everything else.
-  const heap = `--max-old-space-size=${Math.floor(options.memoryMb * 0.9)}`;
-  const child = spawn(process.execPath, [heap, "--import", preload, runtimeClient], {
+  const heap = `--max-old-space-size=${Math.floor(memoryMb * 0.9)}`;
+  return [process.execPath, heap, "--import", preload, runtimeClient];
+}
+
+function spawnRuntime(options: SandboxOptions, runtimeApi: string): ChildProcess {
+  const [command, ...words] = runtimeCommand(options);
+  const child = spawn(command, words, {
     cwd: options.codeDirectory,
     env: processEnvironment({ ...options, runtimeApi }),
     // A group of its own: Ctrl-C reaches the host alone, and a kill reaches whatever the handler has started.

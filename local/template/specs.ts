@@ -59,18 +59,19 @@ const scalarSchema = z.union([z.string(), z.number(), z.boolean()]).transform(St
 
 export const functionSchema = z
   .object({
-    Runtime: z.string().startsWith("nodejs", "expected a Node.js runtime"),
+    Runtime: z.string().regex(/^(nodejs|python)/, "expected a runtime of Node.js or Python"),
     Handler: z.string(),
     Code: z.object({ S3Key: z.string() }),
     MemorySize: z.coerce.number().default(128),
     Timeout: z.coerce.number().default(3),
     ReservedConcurrentExecutions: z.coerce.number().optional(),
-    Environment: z.object({ Variables: z.record(z.string(), scalarSchema) }),
+    Environment: z.object({ Variables: z.record(z.string(), scalarSchema) }).default({ Variables: {} }),
     LoggingConfig: z
       .object({ LogFormat: z.string().optional(), ApplicationLogLevel: z.string().optional() })
       .default({}),
   })
   .transform((lambda) => ({
+    runtime: lambda.Runtime,
     handler: lambda.Handler,
     codeKey: lambda.Code.S3Key,
     memoryMb: lambda.MemorySize,

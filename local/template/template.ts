@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { rolloutVariables } from "../../functions/contract/environment-names.ts";
 import { type Assembly, type Resource, readAssembly } from "./assembly.ts";
 import { type References, resolve, Unresolved } from "./intrinsics.ts";
 import {
@@ -34,7 +35,7 @@ export interface Template {
 
 /** What the template says once the servers have their addresses. */
 export interface Wiring {
-  /** By logical id: the functions that a queue or a schedule invokes. */
+  /** By logical id: the functions that a queue, a schedule, or another one as its agent invokes. */
   readonly functions: ReadonlyMap<string, FunctionSpec>;
   readonly eventSources: readonly EventSourceSpec[];
   readonly schedules: readonly ScheduleSpec[];
@@ -79,9 +80,20 @@ export function wire(template: Template, local: LocalSettings): Wiring {
   const functions = [...invoked].map(
     (id) => [id, functionOf(assembly, id, references, local.environment ?? {})] as const,
   );
-  const wiring = { functions: new Map(functions), eventSources, schedules };
+  const agents = functions.flatMap(([, { environment }]) => agentOf(environment, ids));
+  const called = agents.map((id) => [id, functionOf(assembly, id, references, {})] as const);
+  const wiring = { functions: new Map([...functions, ...called]), eventSources, schedules };
   for (const source of eventSources) checkVisibility(source, template, wiring.functions);
   return wiring;
+}
+
+const agentSchema = z.object({ kind: z.literal("lambda"), functionName: z.string() });
+
+/** The function of this stack that a rollout function calls as its agent; one of another stack is not here. */
+function agentOf(environment: Readonly<Record<string, string>>, ids: ReadonlyMap<string, string>): string[] {
+  const agent = agentSchema.safeParse(JSON.parse(environment[rolloutVariables.agent] ?? "null"));
+  const id = agent.success ? ids.get(agent.data.functionName) : undefined;
+  return id === undefined ? [] : [id];
 }
 
 /** Lambda refuses such a mapping when it is created; synthesis only warns. */

@@ -133,6 +133,7 @@ describe("command lines", () => {
       ["--rollouts N", String(rollouts)],
       ["--repeats N", String(repeats)],
       ["--agent NAME", agent],
+      ["--python COMMAND", options.python],
       ["--settings FILE", "cdk.json"],
       ["--engine-version V", engineVersion],
       ["--seed N", String(seed)],

@@ -56,7 +56,7 @@ const words: Readonly<Record<string, string>> = {
 const logPeriods = "a period that CloudWatch has, such as 1, 7, 30, 90, 365";
 const bounds: Readonly<Record<string, string>> = {
   engine: "one of `engines`",
-  agent: "a shipped agent, or the path of a .ts or .js file",
+  agent: "a shipped agent, the path of a .ts or .js file, or an object",
   logRetentionDays: logPeriods,
   fleets: "names of a-z, 0-9 and -",
   engines: "names of a-z, 0-9 and -",

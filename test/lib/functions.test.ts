@@ -23,6 +23,7 @@ describe("functions", () => {
       SORTIE_QUEUE_URL: "<FleetmainQueue>",
       SORTIE_DEAD_LETTER_QUEUE_URL: "<FleetmainDeadLetterQueue>",
       SORTIE_MAX_ATTEMPTS: "3",
+      SORTIE_MAX_DISCARDS: "10",
       SORTIE_DISCARD_TIMEOUT_SECONDS: "240",
       SORTIE_CLAIM_WAIT_SECONDS: "120",
       SORTIE_MIN_EPISODE_SECONDS: "30",

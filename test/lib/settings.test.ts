@@ -26,6 +26,7 @@ describe("defaults", () => {
           maxEpisodes: 50,
           episodesPerInvocation: 10,
           maxAttempts: 3,
+          maxDiscards: 10,
           discardEpisodeTimeoutSeconds: 240,
           timeoutSeconds: 900,
           memoryMb: 512,
@@ -318,9 +319,73 @@ describe("agents", () => {
     expect(fault).toMatch(/^agent: expected a file at .*nowhere\.ts, found none: correct the path$/);
   });
 
+  test.each([
+    [{ module: "math" }],
+    [{ http: { url: "http://127.0.0.1:8080" } }],
+    [{ http: { url: ["https://a.example", "https://b.example"] } }],
+    [{ lambda: { arn: "arn:aws:lambda:eu-west-1:111122223333:function:my-agent:live" } }],
+    [{ lambda: { folder: "agents/python", handler: "my_agent.handler" } }],
+    [{ lambda: { imageUri: "111122223333.dkr.ecr.eu-west-1.amazonaws.com/my/agent:v1", memoryMb: 2048 } }],
+    [{ agentcore: { arn: "arn:aws:bedrock-agentcore:eu-west-1:111122223333:runtime/my_agent-AbCdEf1234" } }],
+  ])("%j is a way to run one", (agent) => {
+    expect(faultsOf({ engineUrl, agent })).toEqual([]);
+    expect(faultsOf({ engineUrl, fleets: { main: { agent } } })).toEqual([]);
+  });
+
+  test("an object may be written as text, as -c hands it over", () => {
+    const agent = '{"http": {"url": "http://127.0.0.1:8080"}}';
+    expect(decodeSettings({ engineUrl, agent }).fleets["main"]?.agent).toEqual(JSON.parse(agent));
+    expect(faultsOf({ engineUrl, agent: '{"http"' })[0]).toMatch(/^agent: expected a name or the path/);
+  });
+
+  const kinds =
+    "expected an agent's name, the path of its file, or an object with one of module, http, lambda, agentcore";
+  test.each([
+    [7, `agent: ${kinds}, found 7`],
+    [{}, `agent: ${kinds}, found {}`],
+    [
+      { http: { url: "http://a" }, module: "math" },
+      `agent: ${kinds}, found {"http":{"url":"http://a"},"module":"math"}`,
+    ],
+    [{ htp: {} }, "agent.htp: there is no such setting; did you mean http?"],
+    [{ http: { url: "ftp://a" } }, /^agent\.http\.url: expected a URL such as .*, found "ftp:\/\/a"$/],
+    [{ http: { url: "http://a", header: "x-t" } }, /^agent\.http\.header: .*: add tokenSecretArn$/],
+    [
+      {
+        http: {
+          url: "http://a",
+          tokenSecretArn: "arn:aws:secretsmanager:eu-west-1:111122223333:secret:agent-AbCdEf",
+        },
+      },
+      /^agent\.http\.url: expected https/,
+    ],
+    [{ lambda: {} }, "agent.lambda: expected one of arn, folder and imageUri, found 0"],
+    [
+      { lambda: { folder: "nowhere", handler: "a.handler" } },
+      /^agent\.lambda\.folder: expected a folder at .*nowhere, found none: correct the path$/,
+    ],
+    [{ lambda: { folder: "agents" } }, /^agent\.lambda\.handler: expected the function in the folder/],
+    [
+      {
+        lambda: { arn: "arn:aws:lambda:eu-west-1:111122223333:function:a", memoryMb: 512 },
+      },
+      /^agent\.lambda\.memoryMb: this is decided elsewhere/,
+    ],
+    [
+      { lambda: { folder: "agents", handler: "a.b", timeoutSeconds: 60 } },
+      /^agent\.lambda\.timeoutSeconds: expected at least timeoutSeconds - settleMarginSeconds \(880\)/,
+    ],
+    [{ agentcore: { arn: "my_agent" } }, /^agent\.agentcore\.arn: expected an ARN such as /],
+  ])("%j has a fault", (agent, fault) => {
+    expect(faultsOf({ engineUrl, agent })).toEqual([
+      typeof fault === "string" ? fault : expect.stringMatching(fault),
+    ]);
+  });
+
   test("a file of another language", () => {
     expect(faultsOf({ engineUrl, agent: "./agent.py" })).toEqual([
-      `agent: expected a name or the path of a .ts or .js file, found "./agent.py"`,
+      `agent: expected a name or the path of a .ts or .js file, found "./agent.py": a Python agent runs as a service ` +
+        `({"http": {"url": …}}) or as a Lambda function ({"lambda": {"folder": …, "handler": …}}), see docs/agents.md`,
     ]);
   });
 });

@@ -58,6 +58,7 @@ export interface LogLine {
 const DEFAULT_SPEED = 20;
 const limitsOfHouse = {
   maxAttempts: 3,
+  maxDiscards: 10,
   discardTimeoutSeconds: 240,
   claimWaitSeconds: 30,
   minEpisodeSeconds: 30,

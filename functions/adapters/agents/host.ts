@@ -22,7 +22,7 @@ const MOST_STRAYS = 10;
 interface Hosted {
   readonly controller: AbortController;
   readonly end: (outcome: AgentOutcome) => void;
-  calls(): number;
+  calls(): number | undefined;
   lastCallAt(): number | undefined;
   reported: number;
   strays: number;

@@ -6,13 +6,8 @@
 import { describeError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import { endOf } from "../../core/rollout/agent.ts";
-import type {
-  AgentOutcome,
-  AgentPlace,
-  AgentRunner,
-  AgentWork,
-  RunningAgent,
-} from "../../core/rollout/agent-runner.ts";
+import type { AgentOutcome, AgentPlace, AgentRunner, RunningAgent } from "../../core/rollout/agent-runner.ts";
+import type { WorkHere } from "../../core/rollout/perform-agent.ts";
 import type { FromHost, Headers, ToHost } from "./messages.ts";
 import { type HostHandle, type HostOptions, startProcess, startThread } from "./thread.ts";
 
@@ -49,7 +44,7 @@ const OWN_MB = 256;
 const PROCESS_MB = 128;
 
 interface Attended {
-  readonly work: AgentWork;
+  readonly work: WorkHere;
   readonly resolve: (outcome: AgentOutcome) => void;
   calls: number;
   lastCallAt: number | undefined;
@@ -109,7 +104,7 @@ export class AgentHosts implements AgentRunner {
     };
   }
 
-  start(work: AgentWork): RunningAgent {
+  start(work: WorkHere): RunningAgent {
     this.#last += 1;
     const id = this.#last;
     const { promise, resolve } = Promise.withResolvers<AgentOutcome>();

@@ -66,6 +66,8 @@ const neutral: ReadonlySet<Reason> = new Set([
   "straggler",
   "disturbed",
   "agent-aborted",
+  "agent-discarded",
+  "agent-busy",
   "unknown",
   "invalid-message",
 ]);

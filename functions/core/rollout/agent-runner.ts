@@ -3,11 +3,13 @@
 import type { Log } from "../log.ts";
 import type { WorkflowOutput } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
+import type { Attempt } from "./item.ts";
 import type { Rollout } from "./message.ts";
 
 /** What an agent is run for. */
 export interface AgentWork {
   readonly rollout: Rollout;
+  readonly attempt: Pick<Attempt, "id" | "episode" | "global_step">;
   readonly grant: { readonly openai_base_url: string; readonly openai_api_key: string };
   /** Fires when the attempt is over; its reason is an `AttemptAborted`. */
   readonly signal: AbortSignal;
@@ -26,9 +28,9 @@ export type AgentOutcome =
 export interface RunningAgent {
   /** Never rejects. An agent that does not heed the signal may leave it open for good. */
   readonly outcome: Promise<AgentOutcome>;
-  /** Model calls so far. */
-  calls(): number;
-  /** Unix ms at which the last call began. */
+  /** Model calls so far; undefined where they are not seen from here. */
+  calls(): number | undefined;
+  /** Unix ms at which the last call began, where that is known. */
   lastCallAt(): number | undefined;
 }
 

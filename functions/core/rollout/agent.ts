@@ -16,8 +16,14 @@ export class AttemptAborted extends Error {
 }
 
 export type AgentEnd =
-  | { kind: "output"; output: WorkflowOutput; calls: number; lastCallAt: number | undefined }
-  | { kind: "failed"; reason: Reason; detail: string; calls: number; lastCallAt: number | undefined };
+  | { kind: "output"; output: WorkflowOutput; calls: number | undefined; lastCallAt: number | undefined }
+  | {
+      kind: "failed";
+      reason: Reason;
+      detail: string;
+      calls: number | undefined;
+      lastCallAt: number | undefined;
+    };
 
 export interface AgentRun extends Omit<AgentWork, "signal"> {
   readonly controller: AbortController;

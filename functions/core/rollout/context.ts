@@ -27,6 +27,8 @@ export interface FleetLimits {
   readonly settleMarginSeconds: number;
   readonly allowUnusualRewards: boolean;
   readonly stragglerGraceSeconds: number | undefined;
+  /** How often an agent may give the episode of one rollout back for nothing. */
+  readonly maxDiscards: number;
   /** Absent: any number of different tasks may be in the engine's batch. */
   readonly throttle?: ThrottleSetting | undefined;
   /** Episodes beyond the batch's need that are kept running. Absent: rollouts start as long as the engine offers episodes. */

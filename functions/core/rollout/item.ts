@@ -82,6 +82,9 @@ export const rolloutItemSchema = z.object({
   tries: z.number(),
   /** Attempts that ended as `suspected`; from the first on the rollout's agent runs alone. */
   suspected: z.number().optional(),
+  /** Attempts whose episode the agent gave back, and those whose call to the agent broke: both for nothing, within bounds. */
+  discards: z.number().optional(),
+  losses: z.number().optional(),
   attempt: attemptSchema.optional(),
   history: z.array(pastAttemptSchema),
   created_at: z.number(),

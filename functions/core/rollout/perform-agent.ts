@@ -3,11 +3,13 @@ import type { Agent, AgentEpisode, ChatRequest } from "../../contract/agent.ts";
 import { describeError, InvalidOutputError, ModelError } from "../errors.ts";
 import type { Reason } from "../reasons.ts";
 import { endOf } from "./agent.ts";
-import type { AgentOutcome, AgentRunner, AgentWork } from "./agent-runner.ts";
+import type { AgentOutcome, AgentRunner, AgentWork, RunningAgent } from "./agent-runner.ts";
 import { checkOutput } from "./check-output.ts";
 
 /** An agent throws this to say that the rollout deserves another attempt, without an error in the logs. */
 const AGENT_ABORT = "AgentAbort";
+/** And this to give the episode back, nobody's fault. */
+const AGENT_DISCARD = "AgentDiscard";
 
 /** The model's client for an episode, and the count of its calls. */
 export interface ModelAccess {
@@ -22,13 +24,15 @@ export type StartModel = (grant: { baseUrl: string; apiKey: string; signal: Abor
 
 /** Words for what an agent threw: where it is known, with the lines of its source. */
 export type DescribeThrown = (thrown: unknown) => string;
+/** What an agent here needs of its work. */
+export type WorkHere = Omit<AgentWork, "attempt">;
 
 /** Agents in this thread, all together: what an agent's own thread or process does, and nothing to protect others. */
 export function agentsHere(
   agent: Agent,
   startModel: StartModel,
   describe: DescribeThrown = describeError,
-): AgentRunner {
+): Pick<AgentRunner, "reserve"> & { start(work: WorkHere): RunningAgent } {
   return {
     reserve: () => ({ release: () => undefined }),
     start: (work) => {
@@ -43,7 +47,7 @@ export function agentsHere(
 async function performAgent(
   agent: Agent,
   model: ModelAccess,
-  work: AgentWork,
+  work: WorkHere,
   describe: DescribeThrown,
 ): Promise<AgentOutcome> {
   const { rollout, grant, signal, deadline, allowUnusualRewards } = work;
@@ -104,6 +108,8 @@ function isA<T>(type: abstract new (...of: never[]) => T, thrown: unknown): thro
 function blame(cause: unknown, describe: DescribeThrown): { reason: Reason; detail: string } {
   try {
     if (cause instanceof InvalidOutputError) return { reason: "invalid-output", detail: cause.message };
+    if (cause instanceof Error && cause.name === AGENT_DISCARD)
+      return { reason: "agent-discarded", detail: describeError(cause.message) };
     const aborted = cause instanceof Error && cause.name === AGENT_ABORT;
     const status = cause instanceof ModelError && cause.status !== undefined ? ` (HTTP ${cause.status})` : "";
     return { reason: aborted ? "agent-aborted" : "agent-error", detail: withStatus(describe(cause), status) };

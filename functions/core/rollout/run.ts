@@ -15,12 +15,13 @@ import { isWaitedFor } from "./give-ups.ts";
 import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";
 import { tellLateResult } from "./late-result.ts";
 import { decodeMessage, type Rollout } from "./message.ts";
+import { activityAtEngine } from "./model-activity.ts";
 import type { NeedWatch } from "./need-watch.ts";
 import type { RecentDurations } from "./recent-durations.ts";
 import { sendDeadLetter } from "./send-dead-letter.ts";
 import { settleLeftover, settleWithoutResult, settleWithResult } from "./settle.ts";
 import { claimFor, openAttempt } from "./start-attempt.ts";
-import { lastAttempt, withResult } from "./transitions.ts";
+import { boundedReason, lastAttempt, withResult } from "./transitions.ts";
 import { WAIT_FOR_OPEN_ATTEMPT_SECONDS, waitAfterAttempt, waitAlone, waitInQueue } from "./waiting.ts";
 import type { EngineWatch } from "./watch.ts";
 import { currentItem, writeTransition } from "./write-transition.ts";
@@ -199,6 +200,7 @@ async function workOnEpisode(
   try {
     return await runAgent(ports, {
       rollout,
+      attempt,
       grant,
       controller,
       log,
@@ -219,9 +221,12 @@ async function settleAfterAgent(
   ports: Ports,
   limits: FleetLimits,
 ): Promise<RolloutItem> {
-  if (end.kind === "failed")
-    return (await settleWithoutResult(ports, limits, open, end.reason, failureOf(end, open, ports))).item;
-  if (end.calls === 0)
+  if (end.kind === "failed") {
+    const reason = boundedReason(open, end.reason, limits);
+    return (await settleWithoutResult(ports, limits, open, reason, failureOf(end, open, ports))).item;
+  }
+  const activity = end.calls === undefined ? await activityAtEngine(ports, open.attempt.episode) : end;
+  if (activity.calls === 0)
     ports.log("warn", "agent made no model call: the trainer drops such an episode", {
       rollout: open.key,
       episode: open.attempt.episode,
@@ -231,7 +236,7 @@ async function settleAfterAgent(
     ports.log("warn", "result shortened to fit the table", { rollout: open.key, shortened });
   const until = invocation.endsAt - REPORT_MARGIN_MS;
   try {
-    const next = withResult(open, output, end, ports.clock.now());
+    const next = withResult(open, output, activity, ports.clock.now());
     const moved = await writeTransition(ports, open, next, { until });
     const stored = currentItem(moved, open);
     if (moved.moved && isOpen(stored))
@@ -245,13 +250,14 @@ async function settleAfterAgent(
 }
 
 function failureOf(
-  { reason, detail, lastCallAt }: AgentEnd & { kind: "failed" },
+  { reason, detail, calls, lastCallAt }: AgentEnd & { kind: "failed" },
   { attempt }: OpenRolloutItem,
   { clock }: Ports,
 ): string {
   // What a call gets that outlived its episode is a failure of the call.
   const isCut = reason === "agent-error" && detail.startsWith("ModelError");
-  if (reason !== "episode-lost" && !isCut) return detail;
+  // Of model calls that are not seen from here, nobody knows when the last one began.
+  if (calls === undefined || (reason !== "episode-lost" && !isCut)) return detail;
   return withDiscardHint(detail, { ...attempt, last_call_at: lastCallAt }, clock.now());
 }
 

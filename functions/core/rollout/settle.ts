@@ -133,7 +133,8 @@ async function leaveOpen(
 
 /** Whatever an agent did in an engine that has left the batch is not the rollout's fault. */
 function pastReason(reason: Reason): Reason {
-  return reason === "agent-error" || reason === "episode-lost" ? "engine-left-rolling" : reason;
+  const past: readonly Reason[] = ["agent-error", "model-error", "episode-lost"];
+  return past.includes(reason) ? "engine-left-rolling" : reason;
 }
 
 /**

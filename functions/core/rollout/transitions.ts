@@ -56,11 +56,12 @@ export function opened(item: NextItem, attempt: Attempt, now: number): NextItem 
 export function withResult(
   item: OpenRolloutItem,
   result: WorkflowOutput,
-  model: { calls: number; lastCallAt?: number | undefined },
+  model: { calls?: number | undefined; lastCallAt?: number | undefined },
   now: number,
 ): NextItem & { attempt: Attempt } {
   const last = model.lastCallAt === undefined ? {} : { last_call_at: model.lastCallAt };
-  const attempt = { ...item.attempt, result, result_at: now, model_calls: model.calls, ...last };
+  const calls = model.calls === undefined ? {} : { model_calls: model.calls };
+  const attempt = { ...item.attempt, result, result_at: now, ...calls, ...last };
   return { ...item, state: "reporting", attempt, changed_at: now };
 }
 
@@ -116,6 +117,8 @@ export function closed(
     attempts,
     history,
     ...(end.reason === "suspected" ? { suspected: (item.suspected ?? 0) + 1 } : {}),
+    ...(end.reason === "agent-discarded" ? { discards: (item.discards ?? 0) + 1 } : {}),
+    ...(end.reason === "agent-lost" ? { losses: (item.losses ?? 0) + 1 } : {}),
     changed_at: end.now,
     ...(state === "dead" ? { letter: "owed" as const } : {}),
   };
@@ -169,6 +172,20 @@ export function lastAttempt(item: RolloutItem): PastAttempt | undefined {
 
 /** So often the death of a whole function is nobody's fault: hosts fail, and neighbours share it. */
 const FREE_CRASHES = 2;
+
+/**
+ * An agent that gives its episode back, or whose service dies over it, costs its rollout nothing, but not for ever: then
+ * it costs an attempt.
+ */
+export function boundedReason(
+  item: Pick<RolloutItem, "discards" | "losses">,
+  reason: Reason,
+  limits: { readonly maxDiscards: number },
+): Reason {
+  if (reason === "agent-discarded" && (item.discards ?? 0) >= limits.maxDiscards) return "agent-aborted";
+  if (reason === "agent-lost" && (item.losses ?? 0) >= FREE_CRASHES) return "agent-error";
+  return reason;
+}
 
 /** What the death of its function means for a rollout: at first it is suspected only, and its next attempt runs alone. */
 export function crashReason(item: Pick<RolloutItem, "suspected">): "suspected" | "crashed" {

@@ -141,8 +141,26 @@ class TheService(unittest.TestCase):
             status, answer, _ = Service(math_agent).post(body(base_url=model.url))
             self.assertEqual((status, answer["status_code"], answer["error_type"]), (200, 424, "model"))
             self.assertIn(found, answer["error"])
+            self.assertEqual(answer["model_status"], int(found[-3:]))
         answer = Service(math_agent).post(body(base_url="http://127.0.0.1:1/v1"))[1]
-        self.assertEqual(answer["error_type"], "model")
+        self.assertEqual((answer["error_type"], answer["model_status"]), ("model", 0))
+
+    def test_an_error_of_the_openai_sdk_is_the_models(self):
+        def error_of(name, **facts):
+            return type(name, (Exception,), {"__module__": "openai", **facts})("it broke")
+
+        for name, facts, expected in [
+            ("APIConnectionError", {}, (424, "model", 0)),
+            ("APITimeoutError", {}, (424, "model", 0)),
+            ("BadRequestError", {"status_code": 400}, (424, "model", 400)),
+            ("LengthFinishReasonError", {}, (500, "agent", None)),
+        ]:
+
+            def agent(task, episode, name=name, facts=facts):
+                raise error_of(name, **facts)
+
+            answer = Service(agent).post(body())[1]
+            self.assertEqual((answer["status_code"], answer["error_type"], answer.get("model_status")), expected)
 
     def test_what_is_no_output_is_refused_with_what_was_found(self):
         for result, found in [

@@ -13,6 +13,7 @@ const limits: FleetLimits = {
   fleetId: "math",
   engine: "main",
   maxAttempts: 3,
+  maxDiscards: 10,
   discardTimeoutSeconds: 240,
   claimWaitSeconds: 10,
   minEpisodeSeconds: 30,

@@ -30,6 +30,7 @@ const limits: FleetLimits = {
   fleetId: "main",
   engine: "engine-1",
   maxAttempts: 3,
+  maxDiscards: 10,
   discardTimeoutSeconds: 240,
   // A test never waits for the engine inside of an invocation.
   claimWaitSeconds: 0,

@@ -92,6 +92,7 @@ describe("a template's resources", () => {
     expect(worker).toEqual({
       id: demo.worker,
       name: `Demo-${demo.worker}`,
+      runtime: "nodejs24.x",
       handler: "index.worker",
       codeDirectory: expect.stringContaining(join(demo.assemblyDir, "asset.")),
       memoryMb: 512,

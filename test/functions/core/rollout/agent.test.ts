@@ -47,6 +47,7 @@ function start(
   const end = runAgent(
     { clock, agents },
     {
+      attempt: { id: "invocation-1.1", episode: "episode-1", global_step: 1 },
       rollout: { ...rollout, episodeType: options.type ?? "train" },
       grant: { openai_base_url: "http://engine/v1", openai_api_key: "sk-ajet-secret" },
       controller,
@@ -181,6 +182,12 @@ describe("an agent that fails", () => {
       "a model call did not reach the model: no choices",
     ],
     ["AgentAbort", new AgentAbort("bad luck"), "agent-aborted", "AgentAbort: bad luck"],
+    [
+      "AgentDiscard",
+      Object.assign(new Error("no sandbox"), { name: "AgentDiscard" }),
+      "agent-discarded",
+      "no sandbox",
+    ],
     ["a secret", new Error("key sk-ajet-abcdef"), "agent-error", "Error: key sk-***"],
     ["a Proxy that throws when it is looked at", trap, "agent-error", noWords],
     ["an error whose words throw", Object.create(Error.prototype, wordsThatThrow), "agent-error", noWords],
