@@ -29,8 +29,9 @@ interface EngineOptions extends CommonOptions {
 }
 
 const HELP = `
-What is asked for is written down, and the lifecycle function makes it so at its next ticks, one safe step each, and keeps
-it so. --wait follows it, and exits with 1 where it cannot be had.
+The request is stored. The lifecycle function carries it out at its next
+ticks, one safe step each, and keeps the engine in that state. --wait follows
+it, and exits with 1 if the state cannot be reached.
 
 Examples:
   $ sortie engine status

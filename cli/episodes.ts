@@ -3,7 +3,12 @@ import { type Command, Option } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { createLifecycleStore } from "../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
-import { isOpen, type OpenRolloutItem, rolloutStates } from "../functions/core/rollout/item.ts";
+import {
+  isOpen,
+  type OpenRolloutItem,
+  type RolloutItem,
+  rolloutStates,
+} from "../functions/core/rollout/item.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import type { Deployment } from "./deployment.ts";
 import { figure, NOTHING, span } from "./format.ts";
@@ -16,6 +21,7 @@ import { printable } from "./terminal-text.ts";
 interface EpisodesOptions extends CommonOptions {
   readonly fleet?: string;
   readonly open?: boolean;
+  readonly unconfirmed?: boolean;
   readonly state?: string;
   readonly task?: string;
   readonly since: number;
@@ -25,6 +31,7 @@ interface EpisodesOptions extends CommonOptions {
 const HELP = `
 Examples:
   $ sortie episodes --open
+  $ sortie episodes --unconfirmed
   $ sortie episodes --state dead --since 1d
   $ sortie episodes --task gsm8k-17 --json | jq '.[].key'`;
 
@@ -37,6 +44,12 @@ export function registerEpisodes(program: Command, io: Io): void {
     .option("--fleet <name>", "only this fleet")
     .addOption(
       new Option("--open", "those that hold an episode of the engine now, oldest first").conflicts("state"),
+    )
+    .addOption(
+      new Option(
+        "--unconfirmed",
+        "train rollouts whose reward the engine's batch has not shown yet, oldest first",
+      ).conflicts(["state", "open"]),
     )
     .addOption(new Option("--state <state>", "only those in this state").choices(rolloutStates))
     .option("--task <id>", "only those of this task")
@@ -56,6 +69,8 @@ async function listEpisodes(command: Command, options: EpisodesOptions, io: Io):
     const fleets = await deployment.fleetNames(options.fleet);
     const table = await deployment.table();
     if (options.open) return shownOpen(await openItems(deployment, table, fleets, options), options, io);
+    if (options.unconfirmed)
+      return shownUnconfirmed(await unconfirmedItems(deployment, table, fleets, options), options, io);
     return shownRecent(await recent(table, fleets, options, io), options, io);
   });
   if (typeof text === "string") io.out(text);
@@ -96,7 +111,7 @@ function shownRecent(
       ago,
     ];
   });
-  return `${listTable(["rollout", "state", "last attempt", "reward", "tries", "changed, ago"], rows, io.style)}\n`;
+  return `${listTable(["rollout", "state", "last attempt", "reward", "tries", "changed, ago"], rows, io)}\n`;
 }
 
 async function openItems(
@@ -123,6 +138,54 @@ async function openItems(
     .slice(0, limit);
 }
 
+async function unconfirmedItems(
+  deployment: Deployment,
+  table: TableOptions,
+  fleets: readonly string[],
+  { task, limit }: EpisodesOptions,
+): Promise<RolloutItem[]> {
+  const engines = await enginesOf(deployment, fleets);
+  const store = createLifecycleStore({ ...table, snapshotTtlDays: 1 });
+  const found = (
+    await Promise.all(engines.map(async (engine) => await store.unconfirmed(engine, MOST_UNCONFIRMED)))
+  ).flat();
+  const rollouts = createRolloutStore({ ...table, ttlDays: 1 });
+  const items = await Promise.all(
+    found
+      .filter(({ fleet }) => fleets.includes(fleet))
+      .slice(0, task === undefined ? limit : found.length)
+      .map(async ({ fleet, key }) => await rollouts.read(fleet, key)),
+  );
+  return items
+    .filter((item) => item !== undefined)
+    .filter((item) => item.state === "ended" && item.confirmed_at === undefined)
+    .filter((item) => task === undefined || item.task_id === task)
+    .sort((a, b) => a.changed_at - b.changed_at)
+    .slice(0, limit);
+}
+
+/** Of each engine: the sweep confirms what it can every minute, so that few remain. */
+const MOST_UNCONFIRMED = 1000;
+
+function shownUnconfirmed(items: readonly RolloutItem[], { json }: EpisodesOptions, io: Io): string | object {
+  if (json) return items;
+  if (items.length === 0)
+    return "The engine's batch has shown the reward of every train rollout that ended.\n";
+  const rows = items.map((item) => {
+    const last = item.history.at(-1);
+    const reward = typeof last?.reward === "number" ? figure(last.reward) : NOTHING;
+    const step = typeof last?.step === "number" ? String(last.step) : NOTHING;
+    return [
+      printable(item.key),
+      printable(last?.episode ?? NOTHING),
+      step,
+      reward,
+      span(io.now() - item.changed_at),
+    ];
+  });
+  return `${listTable(["rollout", "episode", "step", "reward", "ended, ago"], rows, io)}\n`;
+}
+
 /** Where only the table is known, a fleet's engine has the default's name. */
 async function enginesOf(deployment: Deployment, fleets: readonly string[]): Promise<string[]> {
   if (deployment.tableAlone) return ["main"];
@@ -140,5 +203,5 @@ function shownOpen(items: readonly OpenRolloutItem[], { json }: EpisodesOptions,
     const age = span(io.now() - attempt.claimed_at);
     return [printable(key), state, printable(attempt.episode), step, String(tries), age, expires];
   });
-  return `${listTable(["rollout", "state", "episode", "step", "try", "claimed, ago", "expires"], rows, io.style)}\n`;
+  return `${listTable(["rollout", "state", "episode", "step", "try", "claimed, ago", "expires"], rows, io)}\n`;
 }

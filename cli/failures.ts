@@ -58,7 +58,8 @@ const failures: readonly Failure[] = [
   },
   {
     matches: ({ message }) => /region is missing/i.test(message),
-    describe: () => "expected an AWS region, found none: give --region, or set AWS_REGION",
+    describe: () =>
+      "expected an AWS region, found none: give --region or set AWS_REGION; --local looks at a system on this machine",
   },
   {
     matches: ({ name, message }) =>

@@ -18,6 +18,8 @@ export interface Io {
   readonly style: Style;
   /** Columns of the terminal, where there is one. */
   readonly columns: number | undefined;
+  /** Lines of the terminal, where there is one. */
+  readonly rows?: number | undefined;
   /** Whether standard output is a terminal, so that a frame can be drawn over the one before. */
   readonly outIsTerminal: boolean;
   /** Standard input, for `-`. */
@@ -38,7 +40,13 @@ export const processIo: Io = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   style: (format, text) => styleText(format, text, { stream: process.stdout, validateStream: true }),
-  columns: process.stdout.columns,
+  // As they are now: a window may be resized while a command draws.
+  get columns() {
+    return process.stdout.columns;
+  },
+  get rows() {
+    return process.stdout.rows;
+  },
   outIsTerminal: process.stdout.isTTY === true,
   input: process.stdin,
   progress: process.stderr,
@@ -77,6 +85,12 @@ export function printJson(io: Pick<Io, "out">, value: unknown): void {
 export function safeIo(io: Io): Io {
   return {
     ...io,
+    get columns() {
+      return io.columns;
+    },
+    get rows() {
+      return io.rows;
+    },
     out: (text) => io.out(terminalText(text)),
     err: (text) => io.err(terminalText(text)),
     style: (format, text) => marked(io.style(format, withoutForeignControls(text))),

@@ -29,6 +29,18 @@ const subcommands: readonly ((program: Command, io: Io) => void)[] = [
   registerAgent,
 ];
 
+const subcommandNames = [
+  "push",
+  "stats",
+  "episodes",
+  "rollout",
+  "pause",
+  "resume",
+  "dead",
+  "engine",
+  "doctor",
+];
+
 const ABOUT_EXIT_CODES = `
 Exit codes:
   0    done
@@ -40,7 +52,7 @@ Exit codes:
 export async function run(args: readonly string[], outside: Io): Promise<number> {
   const io = safeIo(outside);
   try {
-    await createProgram(io).parseAsync(args, { from: "user" });
+    await createProgram(io, args).parseAsync(args, { from: "user" });
     return exitCodes.ok;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
@@ -51,7 +63,7 @@ export async function run(args: readonly string[], outside: Io): Promise<number>
 }
 
 /** The program, not yet run. */
-export function createProgram(io: Io): Command {
+export function createProgram(io: Io, args: readonly string[] = []): Command {
   const program = new Command("sortie")
     .description("Pushes rollouts to a deployment of Sortie, looks at it, and steers it.")
     .version(manifest.version)
@@ -59,19 +71,22 @@ export function createProgram(io: Io): Command {
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: (text, write) => write(errorText(text)),
+      outputError: (text, write) => write(errorText(text, helpFor(args))),
     })
-    .showHelpAfterError("(sortie --help, or sortie <command> --help, shows what there is)")
     .addHelpText("afterAll", ABOUT_EXIT_CODES);
   for (const register of subcommands) register(program, io);
   return program;
 }
 
-/** Quotes what was given on the command line; a second line is commander's own suggestion alone. */
-function errorText(text: string): string {
-  return `${text
-    .trimEnd()
-    .split(/\n(?=\(Did you mean )/)
-    .map(printable)
-    .join("\n")}\n`;
+/** One line, with what was given on the command line; commander writes its suggestion on a second one. */
+function errorText(text: string, help: string): string {
+  const [fault = "", suggestion = ""] = text.trimEnd().split(/\n(?=\(Did you mean )/);
+  const words = fault.replace(/^error: /, "").replace(/\.$/, "");
+  return `sortie: ${printable([words, suggestion].filter(Boolean).join(" "))}: see ${help}\n`;
+}
+
+/** The help of the command that the command line names, of the program where it names none. */
+function helpFor([name]: readonly string[]): string {
+  const known = name !== undefined && /^[a-z]+$/.test(name) && subcommandNames.includes(name);
+  return known ? `sortie ${name} --help` : "sortie --help";
 }

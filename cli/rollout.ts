@@ -6,6 +6,7 @@ import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { CommandFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";
+import { recentRollouts } from "./look-up.ts";
 import { type RolloutTold, rolloutText } from "./rollout-text.ts";
 
 interface RolloutOptions extends CommonOptions {
@@ -13,18 +14,21 @@ interface RolloutOptions extends CommonOptions {
 }
 
 const HELP = `
-A key is run/<run>/<train or eval>/<repeat>/<task_id>, or message/<SQS message id> for a message that names no run; the
-functions' logs and sortie episodes show it.
+A key is run/<run>/<train or eval>/<repeat>/<task_id>, or
+message/<SQS message id> for a message that names no run; the
+functions' logs and sortie episodes show it. A task_id alone
+finds the newest rollouts of that task.
 
 Examples:
+  $ sortie rollout gsm8k-17
   $ sortie rollout run/monday/train/0/gsm8k-17
   $ sortie rollout run/monday/train/0/gsm8k-17 --json | jq .history`;
 
 export function registerRollout(program: Command, io: Io): void {
   const command = program
     .command("rollout")
-    .description("Prints the whole history of one rollout.")
-    .argument("<key>", "the rollout's key")
+    .description("Prints the whole history of one rollout, or of a task's rollouts.")
+    .argument("<key>", "the rollout's key, or a task_id")
     .option("--fleet <name>", "the fleet; else all are asked");
   addCommonOptions(command)
     .addHelpText("after", HELP)
@@ -37,16 +41,31 @@ async function showRollout(command: Command, given: string, options: RolloutOpti
   const key = rest ?? given;
   const found = await withDeployment(command, options, async (deployment) => {
     const fleets = await deployment.fleetNames(options.fleet ?? fromTable);
-    return await readIn(await deployment.table(), fleets, key);
+    const table = await deployment.table();
+    const named = await readIn(table, fleets, key);
+    return named.length > 0 ? named : await ofTask(table, fleets, key);
   });
   const [item] = found;
   if (!item)
     throw new CommandFailure(
-      `expected a rollout ${JSON.stringify(key)}, found none: check the key (sortie episodes lists them); a rollout that ` +
+      `expected a rollout or a task ${JSON.stringify(key)}, found none: check the key (sortie episodes lists them); a rollout that ` +
         "is still in the queue has none, since it is written down when an episode is claimed for it",
     );
   if (options.json) printJson(io, found.length === 1 ? item : found);
   else io.out(found.map((one) => rolloutText(one, io)).join("\n"));
+}
+
+/** A task's rollouts that are shown, the newest first. */
+const MOST_OF_TASK = 10;
+
+async function ofTask(table: TableOptions, fleets: readonly string[], task: string): Promise<RolloutTold[]> {
+  const wanted = { since: 0, limit: MOST_OF_TASK, task };
+  const found = await Promise.all(fleets.map(async (fleet) => await recentRollouts(table, fleet, wanted)));
+  const newest = found
+    .flat()
+    .sort((a, b) => b.changed_at - a.changed_at)
+    .slice(0, MOST_OF_TASK);
+  return (await Promise.all(newest.map(async ({ fleet, key }) => await readIn(table, [fleet], key)))).flat();
 }
 
 async function readIn(table: TableOptions, fleets: readonly string[], key: string): Promise<RolloutTold[]> {

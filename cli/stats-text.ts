@@ -8,6 +8,7 @@ import type { Io, Style } from "./io.ts";
 import { rolloutStat } from "./rollout-stat.ts";
 import { figuresTable, labelledTable } from "./tables.ts";
 import { printable } from "./terminal-text.ts";
+import { wrapped } from "./wrap.ts";
 
 /** The lifecycle function writes a snapshot at each tick; two may be missed. */
 const MOST_TICKS = 3;
@@ -42,7 +43,7 @@ export function statsText(
     ...confirmationText(snapshot, io.style),
     fleetsText(snapshot.fleets, io, sinceMs),
   ];
-  return `${parts.join("\n\n")}\n`;
+  return `${parts.map((part) => wrapped(part, io.columns)).join("\n\n")}\n`;
 }
 
 function headline({ engine, status, at }: Snapshot, { style, now }: Pick<Io, "style" | "now">): string {

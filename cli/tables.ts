@@ -7,7 +7,7 @@ const plainStyle = { head: [], border: [], compact: true };
 /** Padding and borders of two columns. */
 const TWO_COLUMN_FRAME = 7;
 const NARROWEST = 24;
-const WITHOUT_TERMINAL = 100;
+const WITHOUT_TERMINAL = 80;
 
 /** Labels on the left, texts on the right, wrapped at the width of the terminal. */
 export function labelledTable(
@@ -42,13 +42,36 @@ function longest(texts: readonly string[]): number {
   return Math.max(1, ...texts.map((text) => text.trim().length));
 }
 
-/** One row per thing, texts to the left. */
+/** One row per thing, texts to the left; the widest columns are wrapped, so that the table fits the terminal. */
 export function listTable(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
-  style: Style,
+  { style, columns = WITHOUT_TERMINAL }: { readonly style: Style; readonly columns?: number | undefined },
 ): string {
-  const table = new Table({ style: plainStyle, head: heads.map((head) => style("bold", head)) });
+  const natural = heads.map((head, at) => longest([head, ...rows.map((row) => row[at] ?? "")]));
+  const table = new Table({
+    style: plainStyle,
+    head: heads.map((head) => style("bold", head)),
+    wordWrap: true,
+    // Keys and ids have no words.
+    wrapOnWordBoundary: false,
+    colWidths: fitted(natural, columns).map((width) => width + PADDING),
+  });
   for (const row of rows) table.push([...row]);
   return table.toString();
+}
+
+const PADDING = 2;
+const NARROWEST_COLUMN = 8;
+
+/** Widths that fit together with their frames: the widest gives way first. */
+function fitted(natural: readonly number[], columns: number): number[] {
+  const widths = [...natural];
+  const total = () => widths.reduce((sum, width) => sum + width + PADDING + 1, 1);
+  while (total() > columns) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if ((widths[widest] ?? 0) <= NARROWEST_COLUMN) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
 }

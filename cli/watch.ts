@@ -7,16 +7,18 @@ const CLEAR_ALL = marked("\u001b[2J");
 const CLEAR_TO_END_OF_LINE = "\u001b[K";
 const CLEAR_BELOW = marked("\u001b[J");
 
+type FrameIo = Pick<Io, "out" | "outIsTerminal" | "rows">;
+
 export class Frames {
-  readonly #io: Pick<Io, "out" | "outIsTerminal">;
+  readonly #io: FrameIo;
   #drawn = 0;
 
-  constructor(io: Pick<Io, "out" | "outIsTerminal">) {
+  constructor(io: FrameIo) {
     this.#io = io;
   }
 
   draw(text: string): void {
-    const { out, outIsTerminal } = this.#io;
+    const { out, outIsTerminal, rows } = this.#io;
     const first = this.#drawn === 0;
     this.#drawn += 1;
     if (!outIsTerminal) {
@@ -24,9 +26,19 @@ export class Frames {
       return;
     }
     // Drawn over, not cleared first: it does not flicker.
-    const lines = text.replaceAll("\n", `${marked(CLEAR_TO_END_OF_LINE)}\n`);
+    const lines = cutBelow(text, rows).replaceAll("\n", `${marked(CLEAR_TO_END_OF_LINE)}\n`);
     out(`${first ? CLEAR_ALL : ""}${HOME}${lines}${CLEAR_BELOW}`);
   }
+}
+
+/** A frame that is taller than the terminal would scroll it, and leave its upper lines behind. */
+function cutBelow(text: string, rows = Number.POSITIVE_INFINITY): string {
+  const lines = text.split("\n");
+  const whole = lines.length - 1;
+  // The cursor stands on a line of its own below the frame.
+  if (whole < rows) return text;
+  const shown = Math.max(1, rows - 2);
+  return `${lines.slice(0, shown).join("\n")}\n… ${whole - shown} more lines: a taller terminal shows them\n`;
 }
 
 /** One line that is written again and again on a terminal, and once for each change elsewhere. */

@@ -1,10 +1,11 @@
 /** `npm start -- --serve`: the whole system, kept running on this machine for `sortie … --local`. */
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { announceLocalRun, type LocalRun, localRunFile, retractLocalRun } from "../cli/local-run.ts";
 import type { Task } from "../functions/core/protocol.ts";
+import { InputError } from "./input-error.ts";
 import { fleetsOf } from "./job/deployment.ts";
 import { attemptLine } from "./job/live-errors.ts";
 import type { JobOptions } from "./job/options.ts";
@@ -16,7 +17,7 @@ import { type System, startSystem } from "./system.ts";
 export async function serve(options: JobOptions, tasks: readonly Task[], stop: AbortSignal): Promise<void> {
   const file = localRunFile();
   const folder = dirname(file);
-  await mkdir(folder, { recursive: true });
+  await needWritable(folder);
   const scratch = await mkdtemp(join(tmpdir(), "sortie-"));
   const standIn = options.engine === undefined ? await startStandIn(options, tasks) : undefined;
   let system: System | undefined;
@@ -48,6 +49,19 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
     await system?.close(2000);
     await standIn?.close();
     await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** What `--local` reads is kept there. @throws InputError */
+async function needWritable(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new InputError(
+      `--serve: expected a folder that can be written to at ${folder}, found none (${code}): set SORTIE_LOCAL_RUN to a file in another folder`,
+    );
   }
 }
 

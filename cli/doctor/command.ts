@@ -18,8 +18,9 @@ interface DoctorOptions extends CommonOptions {
 }
 
 const HELP = `
-Whether the functions reach the engine stands in the newest snapshot; --invoke calls the lifecycle function first, for a
-snapshot of this moment (cdk deploy shows its name, and the console has it).
+The newest snapshot shows whether the functions reach the engine. --invoke
+calls the lifecycle function first, for a snapshot of this moment (cdk deploy
+prints its name, and the console shows it).
 
 Examples:
   $ sortie doctor

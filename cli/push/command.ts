@@ -28,7 +28,8 @@ Examples:
   $ sortie push gsm8k.parquet --run monday --repeats 8 \\
       --map main_query=question,metadata.answer=answer
   $ sortie push train.jsonl --shuffle 7 --limit 100 --dry-run
-  $ jq -c '.[] | select(.level > 3)' math.json | sortie push - --fleet math --eval
+  $ jq -c '.[] | select(.level > 3)' math.json \\
+      | sortie push - --fleet math --eval
   $ sortie push train.jsonl --local`;
 
 export function registerPush(program: Command, io: Io): void {

@@ -35,7 +35,7 @@ describe("a failure says what was expected, what was found, and what to do", () 
     ],
     [
       errorOf("Error", "Region is missing"),
-      "expected an AWS region, found none: give --region, or set AWS_REGION",
+      "expected an AWS region, found none: give --region or set AWS_REGION; --local looks at a system on this machine",
     ],
   ])("%s", (error, text) => {
     expect(describeFailure(error, where)).toBe(text);
