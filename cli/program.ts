@@ -81,8 +81,8 @@ export function createProgram(io: Io, args: readonly string[] = []): Command {
 /** One line, with what was given on the command line; commander writes its suggestion on a second one. */
 function errorText(text: string, help: string): string {
   const [fault = "", suggestion = ""] = text.trimEnd().split(/\n(?=\(Did you mean )/);
-  const words = fault.replace(/^error: /, "").replace(/\.$/, "");
-  return `sortie: ${printable([words, suggestion].filter(Boolean).join(" "))}: see ${help}\n`;
+  const words = printable([fault.replace(/^error: /, ""), suggestion].filter(Boolean).join(" "));
+  return `sortie: ${words}${words.endsWith(".") ? " See" : ": see"} ${help}\n`;
 }
 
 /** The help of the command that the command line names, of the program where it names none. */

@@ -225,3 +225,21 @@ Its message is among the dead letters (sortie dead show).
     );
   });
 });
+
+test("--unconfirmed lists the train rollouts whose reward the engine's batch has not shown", async () => {
+  const listed = (await here("episodes", "--unconfirmed", "--fleet", "main", "--json")).json() as {
+    key: string;
+  }[];
+  expect(listed.map(({ key }) => key)).toEqual(["run/a/train/0/old"]);
+  expect((await here("episodes", "--unconfirmed", "--task", "t1", "--fleet", "main")).out).toBe(
+    "The engine's batch has shown the reward of every train rollout that ended.\n",
+  );
+});
+
+test("a task's id finds its rollouts, the newest first", async () => {
+  const told = (await here("rollout", "t1", "--fleet", "main", "--json")).json() as { key: string }[];
+  expect(told.map(({ key }) => key)).toEqual(["run/a/train/1/t1", "run/a/train/0/t1"]);
+  const none = await here("rollout", "t-none");
+  expect(none).toMatchObject({ code: 1, out: "" });
+  expect(none.err).toMatch(/^sortie: expected a rollout or a task "t-none", found none: check the key/);
+});

@@ -71,7 +71,7 @@ test.each([
   ],
   [
     ["stats", "--since", "soon"],
-    /^sortie: option '--since <span>' argument 'soon' is invalid\. .+: see sortie stats --help\n$/,
+    /^sortie: option '--since <span>' argument 'soon' is invalid\. .+[:.] [Ss]ee sortie stats --help\n$/,
   ],
   [["--what"], "sortie: unknown option '--what': see sortie --help\n"],
   [["pusch"], "sortie: unknown command 'pusch' (Did you mean push?): see sortie --help\n"],
