@@ -7,7 +7,7 @@ const plainStyle = { head: [], border: [], compact: true };
 /** Padding and borders of two columns. */
 const TWO_COLUMN_FRAME = 7;
 const NARROWEST = 24;
-const WITHOUT_TERMINAL = 80;
+const WITHOUT_TERMINAL = 100;
 
 /** Labels on the left, texts on the right, wrapped at the width of the terminal. */
 export function labelledTable(
@@ -42,11 +42,14 @@ function longest(texts: readonly string[]): number {
   return Math.max(1, ...texts.map((text) => text.trim().length));
 }
 
-/** One row per thing, texts to the left; the widest columns are wrapped, so that the table fits the terminal. */
+/** One row per thing, texts to the left; on a terminal, the widest columns are wrapped so that it fits. */
 export function listTable(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
-  { style, columns = WITHOUT_TERMINAL }: { readonly style: Style; readonly columns?: number | undefined },
+  {
+    style,
+    columns = Number.POSITIVE_INFINITY,
+  }: { readonly style: Style; readonly columns?: number | undefined },
 ): string {
   const natural = heads.map((head, at) => longest([head, ...rows.map((row) => row[at] ?? "")]));
   const table = new Table({

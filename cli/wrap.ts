@@ -1,10 +1,8 @@
 /** Sentences at the width of a terminal; tables have seen to theirs. */
 import { stripVTControlCharacters } from "node:util";
 
-const WITHOUT_TERMINAL = 80;
-
-/** Breaks lines at spaces; a word that is longer than a line stays whole, and so does a line of a table. */
-export function wrapped(text: string, columns = WITHOUT_TERMINAL): string {
+/** Breaks lines at spaces, where there is a terminal; a word that is longer than a line stays whole, and so does a line of a table. */
+export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): string {
   return text
     .split("\n")
     .map((line) => (/^[┌├│└]/.test(line) ? line : wrappedLine(line, columns)))
