@@ -48,7 +48,7 @@ async function showRollout(command: Command, given: string, options: RolloutOpti
   const [item] = found;
   if (!item)
     throw new CommandFailure(
-      `expected a rollout or a task ${JSON.stringify(key)}, found none: check the key (sortie episodes lists them); a rollout that ` +
+      `expected a rollout ${JSON.stringify(key)}, found none: check the key (sortie episodes lists them); a rollout that ` +
         "is still in the queue has none, since it is written down when an episode is claimed for it",
     );
   if (options.json) printJson(io, found.length === 1 ? item : found);

@@ -50,7 +50,7 @@ beforeAll(async () => {
       ],
       ...at(2),
     }),
-    anItem({ key: "run/a/train/0/old", task_id: "old", state: "ended", ...at(180) }),
+    anItem({ key: "run/a/train/0/old", task_id: "old", engine: "main", state: "ended", ...at(180) }),
     anItem({
       fleet: "math",
       key: "run/m/eval/0/t1",
@@ -241,5 +241,5 @@ test("a task's id finds its rollouts, the newest first", async () => {
   expect(told.map(({ key }) => key)).toEqual(["run/a/train/1/t1", "run/a/train/0/t1"]);
   const none = await here("rollout", "t-none");
   expect(none).toMatchObject({ code: 1, out: "" });
-  expect(none.err).toMatch(/^sortie: expected a rollout or a task "t-none", found none: check the key/);
+  expect(none.err).toMatch(/^sortie: expected a rollout "t-none", found none: check the key/);
 });
