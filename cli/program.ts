@@ -29,18 +29,6 @@ const subcommands: readonly ((program: Command, io: Io) => void)[] = [
   registerAgent,
 ];
 
-const subcommandNames = [
-  "push",
-  "stats",
-  "episodes",
-  "rollout",
-  "pause",
-  "resume",
-  "dead",
-  "engine",
-  "doctor",
-];
-
 const ABOUT_EXIT_CODES = `
 Exit codes:
   0    done
@@ -64,14 +52,15 @@ export async function run(args: readonly string[], outside: Io): Promise<number>
 
 /** The program, not yet run. */
 export function createProgram(io: Io, args: readonly string[] = []): Command {
-  const program = new Command("sortie")
+  const program = new Command("sortie");
+  program
     .description("Pushes rollouts to a deployment of Sortie, looks at it, and steers it.")
     .version(manifest.version)
     .exitOverride()
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: (text, write) => write(errorText(text, helpFor(args))),
+      outputError: (text, write) => write(errorText(text, helpFor(program, args))),
     })
     .addHelpText("afterAll", ABOUT_EXIT_CODES);
   for (const register of subcommands) register(program, io);
@@ -86,7 +75,6 @@ function errorText(text: string, help: string): string {
 }
 
 /** The help of the command that the command line names, of the program where it names none. */
-function helpFor([name]: readonly string[]): string {
-  const known = name !== undefined && /^[a-z]+$/.test(name) && subcommandNames.includes(name);
-  return known ? `sortie ${name} --help` : "sortie --help";
+function helpFor({ commands }: Command, [name]: readonly string[]): string {
+  return commands.some((command) => command.name() === name) ? `sortie ${name} --help` : "sortie --help";
 }
