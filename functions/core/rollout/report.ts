@@ -7,11 +7,10 @@ import { POOL_LAG_MS } from "../engine.ts";
 import { EngineError } from "../errors.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
-import { recall } from "./batch-seen.ts";
+import { type BatchSeen, recall } from "./batch-seen.ts";
 import type { SettleLimits, SettlePorts } from "./context.ts";
 import type { Attempt, OpenRolloutItem } from "./item.ts";
 import { type EpisodePresence, locateEpisode } from "./locate-episode.ts";
-import { isTrainingLost, type StepsSeen } from "./lost-training.ts";
 
 /** How the report came out; where nothing is decided yet, `goneSince` and `endSentAt` must be remembered for the next look. */
 export type Reported =
@@ -160,7 +159,7 @@ async function lookUntilClear(
   }
 }
 
-type Seen = EpisodePresence | "vanished" | "unreadable" | "undelivered" | "training-lost";
+type Seen = EpisodePresence | "vanished" | "unreadable" | "undelivered";
 
 function verdictOf(sight: Seen, state: Reporting, now: number): Reported | undefined {
   const notOurs = sight === "lost" || sight === "missing" || sight === "batch-over" || sight === "vanished";
@@ -177,12 +176,6 @@ function verdictOf(sight: Seen, state: Reporting, now: number): Reported | undef
       decided: true,
       reason: "engine-left-rolling",
       detail: "the trainer closed its batch without this end",
-    };
-  if (sight === "training-lost")
-    return {
-      decided: true,
-      reason: "engine-left-rolling",
-      detail: "the training ended before it had used this batch",
     };
   if (sight !== "batch-over") return undefined;
   if (!state.maybeSent) return { decided: true, reason: "engine-left-rolling" };
@@ -206,10 +199,8 @@ async function look(ports: SettlePorts, limits: SettleLimits, state: Reporting):
     const vanished = sight === "lost" && state.maybeSent && (await hasVanished(ports, attempt.episode, pool));
     const seen = vanished ? "vanished" : sight;
     if (!state.maybeSent || item.episode_type === "eval" || (seen !== "batch-over" && !vanished)) return seen;
-    const steps = await remembered(ports, limits, attempt);
-    const memory = recall(attempt, [steps.own, steps.next]);
-    if (memory !== "untold") return memory;
-    return isTrainingLost(attempt, { pool, vanished }, steps) ? "training-lost" : seen;
+    const memory = recall(attempt, await remembered(ports, limits, attempt));
+    return memory === "untold" ? seen : memory;
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     state.toldMs = error.retryAfterMs ?? 0;
@@ -217,19 +208,14 @@ async function look(ports: SettlePorts, limits: SettleLimits, state: Reporting):
   }
 }
 
-/** What the lifecycle function saw of the batch before the engine forgot it, of the next one, and of a training's first. */
+/** What was seen of the batch before the engine forgot it, and of the next one. */
 async function remembered(
   { batches }: SettlePorts,
   { fleet }: SettleLimits,
   { global_step: step }: Attempt,
-): Promise<StepsSeen> {
-  const read = async (at: number | null) => (at === null ? undefined : await batches.read(fleet, at));
-  const [own, next, first] = await Promise.all([
-    read(step),
-    read(step === null ? null : step + 1),
-    read(step === 1 ? null : 1),
-  ]);
-  return { own, next, first };
+): Promise<(BatchSeen | undefined)[]> {
+  if (step === null) return [];
+  return await Promise.all([batches.read(fleet, step), batches.read(fleet, step + 1)]);
 }
 
 /**

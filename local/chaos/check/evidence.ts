@@ -75,30 +75,6 @@ export function outputsByRollout({ ledger, rolloutOf = fromMetadata }: Evidence)
   return Map.groupBy(outputs, (output) => rolloutOf(output) ?? "");
 }
 
-/** Outputs of batches that their trainer never used, since it died before: nobody learns from them. */
-export function unusedOutputs({ ledger }: Evidence): ReadonlySet<Output> {
-  let batch: Output[] = [];
-  const unused = new Set<Output>();
-  for (const entry of ledger) {
-    if (entry.kind === "output") batch.push(entry);
-    else if (isPolicyUpdate(entry)) batch = [];
-    else if (isEndOfTraining(entry)) {
-      for (const output of batch) unused.add(output);
-      batch = [];
-    }
-  }
-  return unused;
-}
-
-function isPolicyUpdate(entry: LedgerEntry): boolean {
-  return entry.kind === "status" && entry.status === "ENGINE.WEIGHT_SYNCING";
-}
-
-function isEndOfTraining(entry: LedgerEntry): boolean {
-  if (entry.kind === "restart") return !entry.keptState;
-  return entry.kind === "trainer-died" || entry.kind === "stop" || entry.kind === "start";
-}
-
 /** Rollouts with an end that the engine answered as a success although its trainer never got the output. */
 export function undelivered({ ledger, rolloutOf = fromMetadata }: Evidence): Set<string> {
   const ends = ledger.filter((entry): entry is EntryOf<"end"> => entry.kind === "end");

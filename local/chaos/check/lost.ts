@@ -6,13 +6,11 @@ import {
   type Output,
   outputsByRollout,
   undelivered,
-  unusedOutputs,
   type Violation,
 } from "./evidence.ts";
 
 export function checkLost(evidence: Evidence): Check {
   const outputs = outputsByRollout(evidence);
-  const unused = unusedOutputs(evidence);
   const letters = lettersByRollout(evidence);
   const lies = undelivered(evidence);
   const counts = {
@@ -25,9 +23,7 @@ export function checkLost(evidence: Evidence): Check {
   };
   const violations: Violation[] = [];
   for (const rollout of evidence.pushed) {
-    const reached = outputs.get(rollout) ?? [];
-    const used = reached.some((output) => !unused.has(output));
-    const facts = { outputs: reached, used, letter: letters?.get(rollout) };
+    const facts = { outputs: outputs.get(rollout) ?? [], letter: letters?.get(rollout) };
     const fate = fateOf(evidence.items?.get(rollout), { ...facts, isLie: lies.has(rollout) }, evidence);
     if (typeof fate === "object") violations.push({ rollout, ...fate });
     else counts[fate] += 1;
@@ -49,19 +45,13 @@ export function checkLost(evidence: Evidence): Check {
 
 interface Facts {
   readonly outputs: readonly Output[];
-  /** Whether a trainer that lived on has one of them. */
-  readonly used: boolean;
   readonly letter: string | undefined;
   /** The engine answered success for an end that it never delivered. */
   readonly isLie: boolean;
 }
 type Fate = "ended" | "undelivered" | "unknown" | "dead" | { what: string };
 
-function fateOf(
-  item: RolloutItem | undefined,
-  { outputs, used, letter, isLie }: Facts,
-  evidence: Evidence,
-): Fate {
+function fateOf(item: RolloutItem | undefined, { outputs, letter, isLie }: Facts, evidence: Evidence): Fate {
   if (!evidence.items) {
     if (outputs.length > 0) return "ended";
     return isLie ? "undelivered" : { what: "expected an output at the engine, found none" };
@@ -70,7 +60,7 @@ function fateOf(
   if (item.state === "unknown") return "unknown";
   if (item.state === "ended") return ended(item, outputs, isLie);
   if (item.state !== "dead") return { what: `expected a final state, found ${item.state}` };
-  if (used) return { what: "the table says dead, the engine took an output" };
+  if (outputs.length > 0) return { what: "the table says dead, the engine took an output" };
   return letter ? "dead" : { what: "the table says dead, there is no dead letter with a reason" };
 }
 

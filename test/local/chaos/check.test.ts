@@ -43,35 +43,6 @@ it("takes another worker's own mapping of outputs to rollouts", () => {
   expect(violated({ ...bare, rolloutOf: ({ clientUuid }) => clientUuid })).toEqual([]);
 });
 
-describe("an output of a training that died before its policy update", () => {
-  const twice = (...between: LedgerEvent[]) =>
-    ledgerOf(
-      claim("main/i1.1", "e1"),
-      output("main/i1.1"),
-      ...between,
-      claim("main/i1.2", "e2"),
-      output("main/i1.2", { episodeUuid: "e2" }),
-    );
-  const died = { kind: "trainer-died", pid: 1 } as const;
-  const updated = { kind: "status", status: "ENGINE.WEIGHT_SYNCING" } as const;
-
-  it.each<[string, LedgerEvent[]]>([
-    ["died", [died]],
-    ["was stopped", [{ kind: "stop" }]],
-    ["went with the engine's state", [{ kind: "restart", keptState: false }]],
-  ])("that %s may be followed by another", (_, between) => {
-    expect(violated(evidenceOf({ ledger: twice(...between) }))).toEqual([]);
-  });
-
-  it.each<[string, LedgerEvent[]]>([
-    ["in one batch", []],
-    ["after the update, whatever comes then", [updated, died]],
-    ["over a restart that keeps the state", [{ kind: "restart", keptState: true }]],
-  ])("counts %s", (_, between) => {
-    expect(violated(evidenceOf({ ledger: twice(...between) })).map(([number]) => number)).toContain(2);
-  });
-});
-
 describe("an end that the engine answered as a success and never delivered", () => {
   const ledger = ledgerOf(claim("main/i1.1"), {
     kind: "end",
