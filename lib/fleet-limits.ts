@@ -1,4 +1,5 @@
 /** What follows from a fleet's settings, and the limits that more than one of them decides. */
+import { leastDeliveries, SHORT_WAITS } from "../functions/contract/deliveries.ts";
 import { agentFaults } from "./agent-settings.ts";
 import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
 
@@ -63,17 +64,13 @@ function ttlFaults({ rolloutTtlDays, messageRetentionDays }: DeploymentSettings)
   ];
 }
 
-/** Deliveries that a message may use up with short waits before it has to make them last. */
-const LEAST_SHORT_WAITS = 100;
-
-/** Waiting costs deliveries: they must last as long as SQS keeps the message, one an hour at the least. */
 function deliveryFaults({ maxReceiveCount, messageRetentionDays: days }: DeploymentSettings): string[] {
   const hours = days * 24;
-  const least = hours + LEAST_SHORT_WAITS;
+  const least = leastDeliveries(days);
   if (maxReceiveCount >= least) return [];
   return [
     `maxReceiveCount: expected at least ${least}, since waiting uses up deliveries: one an hour for messageRetentionDays ` +
-      `(${days} × 24 = ${hours}) and ${LEAST_SHORT_WAITS} with shorter waits, found ${maxReceiveCount}: raise it to ${least} ` +
+      `(${days} × 24 = ${hours}) and ${SHORT_WAITS} with shorter waits, found ${maxReceiveCount}: raise it to ${least} ` +
       `or shorten messageRetentionDays`,
   ];
 }

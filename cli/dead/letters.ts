@@ -8,6 +8,7 @@ import {
   ReceiveMessageCommand,
   SendMessageCommand,
   type SQSClient,
+  SQSServiceException,
 } from "@aws-sdk/client-sqs";
 import { isLetterAttribute } from "../../functions/core/rollout/dead-letter.ts";
 
@@ -103,7 +104,20 @@ export async function removeLetter({ client, queueUrl }: LetterQueue, { receipt 
   await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }));
 }
 
-/** Removes all that the queue holds. SQS takes up to a minute over it. */
+/** Removes all that the queue holds. SQS takes up to a minute over it, and refuses another purge meanwhile. */
 export async function purge({ client, queueUrl }: LetterQueue): Promise<void> {
-  await client.send(new PurgeQueueCommand({ QueueUrl: queueUrl }));
+  try {
+    await client.send(new PurgeQueueCommand({ QueueUrl: queueUrl }));
+  } catch (error) {
+    if (!isOwnPurge(error)) throw error;
+  }
+}
+
+/** The SDK repeats a request whose answer was lost: the purge that is under way then is this one. */
+function isOwnPurge(error: unknown): boolean {
+  return (
+    error instanceof SQSServiceException &&
+    /PurgeQueueInProgress$/.test(error.name) &&
+    (error.$metadata.attempts ?? 1) > 1
+  );
 }

@@ -1,5 +1,6 @@
 /** A fleet's queues, and how they hang together. */
 import { GetQueueAttributesCommand } from "@aws-sdk/client-sqs";
+import { leastDeliveries } from "../../functions/contract/deliveries.ts";
 import type { Deployment, Fleet } from "../deployment.ts";
 import { type Check, type CheckPorts, failed, ok, warning } from "./finding.ts";
 
@@ -9,9 +10,6 @@ export function fleetChecks({ deployment }: CheckPorts, fleet: Fleet): Check[] {
     { name: `dead letters ${fleet.name}`, run: async () => await deadLetters(deployment, fleet) },
   ];
 }
-
-/** Fewer deliveries, and waiting for a busy engine would make dead letters. */
-const LEAST_RECEIVES = 100;
 
 async function attributesOf({ aws }: Deployment, queueUrl: string): Promise<Record<string, string>> {
   const { Attributes = {} } = await aws.sqs.send(
@@ -30,9 +28,11 @@ async function queue(deployment: Deployment, { queueUrl, deadLetterQueueUrl }: F
     );
   if (target !== deadArn)
     return failed(`expected dead letters to go to ${deadArn}, found ${target}: deploy again`);
-  if (Number(receives) < LEAST_RECEIVES)
+  const days = Number(attributes["MessageRetentionPeriod"]) / 86_400;
+  const least = leastDeliveries(days);
+  if (Number(receives) < least)
     return failed(
-      `expected maxReceiveCount of at least ${LEAST_RECEIVES}, since waiting counts as receiving, found ${receives}: raise it in the settings`,
+      `expected maxReceiveCount of at least ${least}, since waiting counts as receiving and SQS keeps a message for ${days} days, found ${receives}: raise it in the settings`,
     );
   const { ApproximateNumberOfMessages: waiting = "0", VisibilityTimeout: visibility = "?" } = attributes;
   return ok(`${waiting} messages wait, visibility ${visibility} s, dead letters after ${receives} receives`);

@@ -159,7 +159,7 @@ describe("each fault says what to do, and makes the exit code 1:", () => {
     await redrive(3);
     expect(await finding("queue main")).toMatchObject({
       verdict: "failed",
-      text: expect.stringMatching(/^expected maxReceiveCount of at least 100, .* found 3: raise it/),
+      text: expect.stringMatching(/^expected maxReceiveCount of at least 436, .* 14 days, found 3: raise it/),
     });
   });
 

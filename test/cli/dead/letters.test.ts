@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { SendMessageCommand } from "@aws-sdk/client-sqs";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import {
   allLetters,
   type Letter,
@@ -10,8 +10,10 @@ import {
   sendAgain,
   showAgain,
 } from "../../../cli/dead/letters.ts";
+import { credentials, region } from "../../../local/region.ts";
 import { createQueues, type QueueServer, startQueueServer } from "../../../local/servers/queue-server.ts";
 import { messageCounts, receiveNow } from "../../local/helpers/queues.ts";
+import { sendJson, serve } from "../../support/http-server.ts";
 
 let server: QueueServer;
 let letters: LetterQueue;
@@ -104,4 +106,29 @@ test("purging takes all", async () => {
   await send("b");
   await purge(letters);
   expect(await visible()).toBe(0);
+});
+
+/** SQS as it answers a purge: `lost` breaks so many connections first, as if the answer got lost. */
+async function purging(lost: number): Promise<LetterQueue> {
+  let broken = 0;
+  const sqs = await serve((_, response) => {
+    broken += 1;
+    if (broken <= lost) {
+      response.destroy();
+      return;
+    }
+    response.setHeader("x-amzn-query-error", "AWS.SimpleQueueService.PurgeQueueInProgress;Sender");
+    sendJson(response, 400, { __type: "com.amazonaws.sqs#PurgeQueueInProgress", message: "60 seconds" });
+  });
+  onTestFinished(() => sqs[Symbol.asyncDispose]());
+  const client = new SQSClient({ region, credentials, endpoint: sqs.url });
+  return { client, queueUrl: `${sqs.url}/111122223333/dead` };
+}
+
+test("a purge whose answer was lost is under way: it is no failure", async () => {
+  await expect(purge(await purging(1))).resolves.toBeUndefined();
+});
+
+test("a purge that somebody else has begun is told", async () => {
+  await expect(purge(await purging(0))).rejects.toThrow("60 seconds");
 });
