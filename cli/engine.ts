@@ -11,6 +11,7 @@ import { addCommonOptions, type CommonOptions, withDeployment } from "./connecti
 import { agree, refuseHanging } from "./engine-agree.ts";
 import { packCode } from "./engine-code.ts";
 import { configFacts, readConfig } from "./engine-config.ts";
+import { showLog } from "./engine-log.ts";
 import { CONFIG_UNKNOWN, engineText, isConfigUnknown, wishText } from "./engine-text.ts";
 import { follow } from "./engine-wait.ts";
 import { CommandFailure } from "./failures.ts";
@@ -24,6 +25,7 @@ interface EngineOptions extends CommonOptions {
   readonly config?: string;
   readonly code?: string;
   readonly wait?: boolean;
+  readonly follow?: boolean;
   readonly timeout?: number;
   readonly agreeByHand?: boolean;
 }
@@ -38,6 +40,7 @@ Examples:
   $ sortie engine start --config train.yaml --wait
   $ sortie engine restart --wait --timeout 30m
   $ sortie engine start --config train.yaml --code ./AgentJet
+  $ sortie engine log --follow
   $ sortie engine stop`;
 
 const CODE = "the trainer's code, its folder ajet, which newer engines take before the config";
@@ -73,6 +76,11 @@ export function registerEngine(program: Command, io: Io): void {
     "Shows what is wanted of the engine, and what it does.",
     async (table, options) => await status(table, options, io),
   );
+  sub(
+    "log",
+    "Shows the lines of a newer engine's own terminal.",
+    async (table, options) => await showLog(table, options, io),
+  ).option("--follow", "go on with new ones, until Ctrl-C");
   setting("start", "Wants the engine running with a training config.", wishToStart)
     .requiredOption("--config <file>", "the training config, YAML; - reads standard input")
     .option("--code <dir>", CODE)

@@ -6,6 +6,7 @@ import { readDepth } from "./adapters/queue/depth.ts";
 import { createAbortStore } from "./adapters/table/aborts.ts";
 import { createBatchStore } from "./adapters/table/batches.ts";
 import { tableOptions } from "./adapters/table/client.ts";
+import { createEngineLinesStore } from "./adapters/table/engine-lines.ts";
 import { createEngineNames } from "./adapters/table/engine-names.ts";
 import { createGateStore } from "./adapters/table/gate.ts";
 import { createInvocationStore } from "./adapters/table/invocations.ts";
@@ -15,6 +16,7 @@ import { TableTime } from "./adapters/table/table-time.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
 import { createWatchStore } from "./adapters/table/watch.ts";
 import { FleetGate } from "./core/circuit/gate.ts";
+import { LinesExchange, tellingEngine } from "./core/engine-lifecycle/engine-lines.ts";
 import { withFormerEngines } from "./core/housekeeping/former-engines.ts";
 import type { SweptFleet } from "./core/housekeeping/sweep-ports.ts";
 import type { FleetQueue } from "./core/housekeeping/take-snapshot.ts";
@@ -50,6 +52,8 @@ const invocations = createInvocationStore(table);
 const watch = createWatchStore(table);
 const gates = createGateStore(table);
 const usage = createUsageStore(table);
+const lineStore = createEngineLinesStore(table);
+const lines = new LinesExchange(environment.engine);
 
 const fleets: FleetQueue[] = environment.fleets.map(
   ({ name, queueUrl, deadLetterQueueUrl, budgetUsdPerDay }) => ({
@@ -67,7 +71,10 @@ const fleets: FleetQueue[] = environment.fleets.map(
 );
 
 export async function handler(_event: unknown, context: Context): Promise<{ at?: string; status?: string }> {
-  const log = createLog({ engine: environment.engine, invocation: context.awsRequestId });
+  const log = tellingEngine(
+    createLog({ engine: environment.engine, invocation: context.awsRequestId }),
+    lines,
+  );
   await clock.adjust(() => watch.read(environment.engine));
   const endsAt = clock.now() + context.getRemainingTimeInMillis();
   // Its own: what an earlier tick asked of the engine is not this one's answer.
@@ -81,6 +88,10 @@ export async function handler(_event: unknown, context: Context): Promise<{ at?:
       publish: publishSnapshot,
       drive: () => drive.step(log, context.awsRequestId, endsAt),
       agree: () => drive.agree(log),
+      lines: {
+        begin: () => lines.begin({ clock, log, engine, store: lineStore }),
+        end: () => lines.end({ clock }),
+      },
       sweep: {
         clock,
         log,

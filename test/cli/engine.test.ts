@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { configFacts, configFault } from "../../cli/engine-config.ts";
 import { readCode } from "../../functions/adapters/table/engine-code.ts";
+import { createEngineLinesStore } from "../../functions/adapters/table/engine-lines.ts";
 import { createEngineStateStore, readAgreeRequest } from "../../functions/adapters/table/engine-state.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { configHash, type Observed } from "../../functions/core/engine-lifecycle/engine-state.ts";
@@ -234,6 +235,42 @@ describe("sortie engine", () => {
     const { err } = await here(["status", "--engine", "mian"]);
     expect(err).toBe('sortie: no fleet works on an engine "mian" (main is there)\n');
     expect((await here(["status"])).err).toBe("");
+  });
+});
+
+describe("sortie engine log", () => {
+  const lines = [
+    { at: now, tag: "trainer", message: "step 3\u001b[2J" },
+    { at: null, tag: "sortie", message: "swept: 1 settled" },
+  ];
+  const keep = (engine: string, more: object = {}) =>
+    createEngineLinesStore(deployed.table).write(engine, {
+      ...({ v: 1, looked_at: now, offered: true, lines } as const),
+      ...more,
+    });
+
+  test("shows what the engine's terminal has shown, made safe for this one", async () => {
+    await keep("lines");
+    const ran = await here(["log", "--engine", "lines"]);
+    expect(ran.out.split("\n")).toEqual([
+      expect.stringMatching(/^10:00:00 {2}trainer {2}step 3/),
+      "--:--:--  sortie  swept: 1 settled",
+      "",
+    ]);
+    expect(ran.out).not.toContain("\u001b");
+    expect((await here(["log", "--engine", "lines", "--json"])).json()).toMatchObject({ lines });
+  });
+
+  test("says so where nobody has looked, and where the engine is too old", async () => {
+    expect(await here(["log", "--engine", "unseen"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("the lifecycle function looks at each tick"),
+    });
+    await keep("old", { offered: false, lines: [] });
+    expect(await here(["log", "--engine", "old"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("found an older one"),
+    });
   });
 });
 

@@ -147,6 +147,8 @@ const lines: readonly [string, ...string[]][] = [
   ["engine start --config - --wait --timeout 1s"],
   ["engine stop --engine other"],
   ["engine agree --engine {evil}"],
+  ["engine log --engine {evil}"],
+  ["agent try {evil} --tasks {tasks}"],
   ["engine restart --wait --timeout 1s"],
   ["doctor"],
   ["doctor --table {evil}"],

@@ -6,6 +6,7 @@ import { createBatchStore } from "../../functions/adapters/table/batches.ts";
 import { fromAttributes, type Key } from "../../functions/adapters/table/client.ts";
 import { getAttributes } from "../../functions/adapters/table/conditional-put.ts";
 import { writeCode } from "../../functions/adapters/table/engine-code.ts";
+import { createEngineLinesStore } from "../../functions/adapters/table/engine-lines.ts";
 import { createEngineNames } from "../../functions/adapters/table/engine-names.ts";
 import { createEngineStateStore, setDesired } from "../../functions/adapters/table/engine-state.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
@@ -19,6 +20,7 @@ import { createWatchStore } from "../../functions/adapters/table/watch.ts";
 import { fleetAdmissionSchema } from "../../functions/core/admission/admission-item.ts";
 import type { GateState } from "../../functions/core/circuit/gate.ts";
 import { alarmsOf } from "../../functions/core/engine-lifecycle/engine-alarms.ts";
+import { engineLinesSchema } from "../../functions/core/engine-lifecycle/engine-lines.ts";
 import { lifecycleDefaults, observedSchema } from "../../functions/core/engine-lifecycle/engine-state.ts";
 import { leaseSchema } from "../../functions/core/engine-lifecycle/lease.ts";
 import { invocationWatchSchema } from "../../functions/core/housekeeping/invocations.ts";
@@ -164,6 +166,12 @@ describe("items of engines", () => {
     const wish = { state: "running", config: String(config), restart: String(restart), ...numbers } as const;
     await setDesired(options(), "main", wish, { now: Number(set_at), name: String(set_by) });
     expect(await written({ pk: "ENGINE#main", sk: "DESIRED" })).toEqual(shown);
+  });
+
+  test("lines of an engine's terminal", async () => {
+    const shown = example("lines");
+    await createEngineLinesStore(options()).write("main", engineLinesSchema.parse(shown));
+    expect(await written({ pk: "ENGINE#main", sk: "LOG" })).toEqual(shown);
   });
 
   test("a part of the trainer's code, named by what is in it", async () => {

@@ -161,7 +161,7 @@ describe("npm start with bad input pushes nothing, and says what is wrong:", () 
     [
       "a folder that cannot be",
       () => ["--keep", file("f", "")],
-      /^--keep .+: expected a folder .+\(EEXIST\)\n$/,
+      /^.+ are being built …\n--keep .+: expected a folder .+\(EEXIST\)\n$/,
     ],
   ];
   test.each(inputs)("%s", { timeout }, async (_, args, words) => {
@@ -175,7 +175,7 @@ describe("npm start with bad input pushes nothing, and says what is wrong:", () 
     const path = file("settings.json", '{"context": {"timeoutSeconds": 5000}}');
     const { code, err } = await npmStart("--settings", path).done;
     expect(code).toBe(1);
-    expect(err).toMatch(/^from cdk\.json: timeoutSeconds\n/);
+    expect(err).toMatch(/^.+ are being built …\nfrom cdk\.json: timeoutSeconds\n/);
     expect(err).toMatch(/settings need a change:\n {2}- timeoutSeconds: .+5000/);
   });
 

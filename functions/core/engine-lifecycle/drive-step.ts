@@ -8,6 +8,7 @@ import type { PoolInformation } from "../protocol.ts";
 import { alarmsOf } from "./engine-alarms.ts";
 import { type DrivenEngine, type Outcome, outcomeOf } from "./engine-calls.ts";
 import { type EngineCode, sendCode } from "./engine-code.ts";
+import { messagesToEngine as messages } from "./engine-lines.ts";
 import type {
   Desired,
   EngineStateStore,
@@ -74,7 +75,7 @@ async function stop(run: StepRun, step: Step, next: Observed): Promise<Step> {
   const { ports, keeper } = run;
   const intent = { ...next, stopped_at: ports.clock.now() };
   if (!(await keeper.write(intent)) || !maySend(run)) return superseded;
-  ports.log("info", "stopping the engine", { why: step.reason });
+  ports.log("info", messages.stopping, { why: step.reason });
   const outcome = await outcomeOf(() => ports.engine.stop({ timeoutMs: limit(run, STOP_MS) }));
   return finish(run, step, outcome, afterStop(intent, outcome, ports.clock.now()));
 }
@@ -84,7 +85,7 @@ async function start(run: StepRun, wanted: WantedRunning, step: Step, next: Obse
   const { ports, keeper, options } = run;
   const { settings } = options;
   if (!(await keeper.write(next)) || !maySend(run)) return superseded;
-  ports.log("info", "starting the engine", { why: step.reason, config: wanted.hash });
+  ports.log("info", messages.starting, { why: step.reason, config: wanted.hash });
   if (wanted.code !== undefined) {
     const sent = await sendCode(ports, wanted.code, limit(run, CODE_MS));
     if (sent.kind !== "accepted")

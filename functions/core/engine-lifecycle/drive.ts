@@ -6,6 +6,7 @@
 import { describeError } from "../errors.ts";
 import type { EngineStatus } from "../protocol.ts";
 import { type DriveOptions, type DrivePorts, takeStep } from "./drive-step.ts";
+import { messagesToEngine } from "./engine-lines.ts";
 import type { Desired, Observed, Step } from "./engine-state.ts";
 import { isUp, type Look } from "./observe-engine.ts";
 import { ObservedKeeper } from "./observed-keeper.ts";
@@ -72,5 +73,5 @@ async function lookAt(ports: DrivePorts, status: EngineStatus): Promise<Look> {
 function logAlarms(ports: DrivePorts, was: Observed | undefined, next: Observed): void {
   const known = new Set(was?.alarms.map(({ code }) => code));
   for (const { code, text } of next.alarms)
-    if (!known.has(code)) ports.log("warn", "the engine needs attention", { alarm: code, text });
+    if (!known.has(code)) ports.log("warn", messagesToEngine.attention, { alarm: code, text });
 }

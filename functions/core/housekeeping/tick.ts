@@ -1,5 +1,6 @@
 /** One tick of the lifecycle function: each part runs even if another fails. */
 import type { Clock } from "../clock.ts";
+import { messagesToEngine } from "../engine-lifecycle/engine-lines.ts";
 import { describeError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -16,6 +17,8 @@ export interface TickPorts {
   readonly drive: () => Promise<unknown>;
   /** Agrees to a weight sync where one waits for it; after each sweep. */
   readonly agree?: () => Promise<unknown>;
+  /** Exchanges lines with the engine, beside all of it. */
+  readonly lines?: { begin(): void; end(): Promise<void> };
   readonly sweep: SweepPorts;
   /** Pauses fleets that have spent their budget, and resumes them. */
   readonly budget: () => Promise<void>;
@@ -69,6 +72,8 @@ class Tick {
       snapshot = await this.#sweepAndLook(clock.now());
     }
     await driving;
+    this.#ports.lines?.begin();
+    await this.#ports.lines?.end();
     return snapshot;
   }
 
@@ -121,7 +126,8 @@ class Tick {
     const until = clock.now() + patienceMs;
     const swept = await this.#part("sweep", () => sweep(ports, this.#options.engine, until));
     const { overdue, living, ...counts } = swept ?? {};
-    if (Object.values(counts).some((count) => count > 0)) log("info", "swept", counts);
+    if (Object.values(counts).some((count) => count > 0)) log("info", messagesToEngine.swept, counts);
+    this.#ports.lines?.begin();
     if (agree) await this.#part("agree", agree);
     return swept;
   }

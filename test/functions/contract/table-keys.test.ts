@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import { admissionKey } from "../../../functions/adapters/table/admission.ts";
-import { agreeKey, codeKey, desiredKey, observedKey } from "../../../functions/adapters/table/engine-keys.ts";
+import {
+  agreeKey,
+  codeKey,
+  desiredKey,
+  engineLogKey,
+  observedKey,
+} from "../../../functions/adapters/table/engine-keys.ts";
 import { gateKey } from "../../../functions/adapters/table/gate.ts";
 import { invocationKey, invocationPartition } from "../../../functions/adapters/table/invocations.ts";
 import { tickLease } from "../../../functions/adapters/table/lease.ts";
@@ -23,6 +29,7 @@ test.each([
   [keys.engineItems("e"), desiredKey("e").pk],
   [keys.engineItems("e"), observedKey("e").pk],
   [keys.engineItems("e"), agreeKey("e").pk],
+  [keys.engineItems("e"), engineLogKey("e").pk],
   [keys.engineItems("e"), codeKey("e", "sha", 0).pk],
   [keys.engineItems("e"), tickLease("e")],
   [keys.engineItems("e"), watchKey("e").pk],

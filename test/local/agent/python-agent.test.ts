@@ -85,9 +85,9 @@ describe("npm start with an agent in Python", { timeout: 120_000 }, () => {
 
   test("shows what it says, and counts what it throws", async () => {
     const file = agentFile("def rollout(task, episode):\n    raise KeyError('reference')\n");
-    const { code, out, err } = await npmStart("--agent", file, "--rollouts", "4", "--json").done;
+    const { code, out, err } = await npmStart("--agent", file, "--rollouts", "2", "--json").done;
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ pushed: 4, ended: 0, dead: 4 });
+    expect(JSON.parse(out)).toMatchObject({ pushed: 2, ended: 0, dead: 2 });
     expect(err).toMatch(/agent: \[run\/local-\w+\/train\/\d\/problem-0001\] KeyError: 'reference'/);
   });
 });
