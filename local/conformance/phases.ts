@@ -1,11 +1,13 @@
 /** What is done to the system, one phase after the other. */
 import { randomUUID } from "node:crypto";
+import { keyOf } from "../../cli/push/body.ts";
 import { sendAll } from "../../cli/push/producer.ts";
 import { setDesired } from "../../functions/adapters/table/engine-state.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import type { Engine } from "../../functions/core/engine.ts";
+import type { ChangedRollout } from "../../functions/core/housekeeping/totals.ts";
 import type { EpisodeType, Task } from "../../functions/core/protocol.ts";
-import { encodeMessage, envelopes } from "../../functions/core/rollout/envelope.ts";
+import { type Envelope, encodeMessage, envelopes } from "../../functions/core/rollout/envelope.ts";
 import { Killer } from "../chaos/killer.ts";
 import { Accounting } from "../job/accounting.ts";
 import type { LocalFleet } from "../job/deployment.ts";
@@ -68,7 +70,26 @@ export async function runPhase(bench: Bench, job: Job): Promise<Phase> {
     await pause(LOOK_MS);
   }
   await meanwhile;
-  return { name, pushed: messages.length, rollouts: accounting.all(), isRough };
+  await accounting.readAll(Date.now());
+  const rollouts = accounting.all();
+  for (const words of notFinal(keysOf(messages), rollouts)) note(words);
+  return { name, pushed: messages.length, rollouts, isRough };
+}
+
+function keysOf(messages: readonly Envelope[]): string[] {
+  return messages.map(({ task, run, repeat, episode_type: episodeType = "train" }) =>
+    keyOf(task, { run, repeat, episodeType }),
+  );
+}
+
+/** A line for each rollout that is not final: what is known of it. */
+function notFinal(keys: readonly string[], rollouts: readonly ChangedRollout[]): string[] {
+  const found = new Map(rollouts.map((rollout) => [rollout.key, rollout]));
+  return keys.flatMap((key) => {
+    const { state = "not in the table", history = [] } = found.get(key) ?? {};
+    if (["ended", "unknown", "dead"].includes(state)) return [];
+    return [`${key} is ${state}; so far: ${history.map(({ reason }) => reason).join(", ") || "nothing"}`];
+  });
 }
 
 /** Kills the processes of busy rollout functions, `count` of them, each some seconds after the last. */

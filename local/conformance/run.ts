@@ -59,6 +59,7 @@ export async function runConformance(options: RunOptions): Promise<RunResult> {
   const folder = await mkdtemp(join(tmpdir(), "sortie-conformance-"));
   let system: System | undefined;
   const over = new AbortController();
+  let ok = false;
   const watch = new PoolWatch(engine);
   try {
     system = await start(folder, options, targets);
@@ -72,12 +73,14 @@ export async function runConformance(options: RunOptions): Promise<RunResult> {
       ...judged,
     ];
     const seconds = (Date.now() - began) / 1000;
-    return { engine: options.engineUrl, version, rows, seconds, ok: rows.every(({ ok }) => ok) };
+    ok = rows.every((row) => row.ok);
+    return { engine: options.engineUrl, version, rows, seconds, ok };
   } finally {
     over.abort();
     await watch.end();
     await system?.close(2000);
-    await rm(folder, { recursive: true, force: true });
+    if (ok) await rm(folder, { recursive: true, force: true });
+    else options.note(`what the functions logged: ${join(folder, "functions.log")}`);
   }
 }
 

@@ -39,6 +39,12 @@ export class Accounting {
     return this.#sum();
   }
 
+  /** All of them, whenever they changed: a write that took longer than the margin shows too. */
+  readAll(now: number): Promise<Account> {
+    this.#since = 0;
+    return this.read(now);
+  }
+
   /** As they were at the last look. */
   all(): ChangedRollout[] {
     return [...this.#rollouts.values()];

@@ -77,11 +77,14 @@ export class AdmissionDecision {
       taskKey,
     );
     this.#othersRun = Object.values(running ?? {}).some(({ client_uuid }) => !rules.isOurs(client_uuid));
-    // A new batch starts with a clean count; what was seen stays.
-    const standing = item?.global_step === this.#step ? item : undefined;
-    this.#places = new Map(Object.entries(standing?.places ?? {}));
-    this.#idleSince = standing?.idle_since;
+    const current = item?.global_step === this.#step ? item : undefined;
+    this.#places = new Map(Object.entries(current?.places ?? {}));
+    this.#idleSince = current?.idle_since;
     this.#seen = new Set(item?.seen);
+    // A new batch starts with a clean count; what was seen stays. What was admitted and never shown was not seen.
+    if (current === undefined)
+      for (const [key, { claims }] of Object.entries(item?.places ?? {}))
+        if (claims !== undefined) this.#seen.delete(key);
   }
 
   holds(key: string): boolean {

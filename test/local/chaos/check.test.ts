@@ -302,6 +302,22 @@ describe("5: the mix holds", () => {
     expect(violated(evidenceOf({ ledger, throttle }))).toEqual([]);
   });
 
+  it("lets an idle engine take a new task in, one at a time and once the fleet has been full for 10 s", () => {
+    const wait = (seconds: number): LedgerEvent[] =>
+      Array.from({ length: seconds }, () => ({ kind: "status", status: "ENGINE.ROLLING" }));
+    const second = claim("main/i1.2", "e2", "task-2");
+    const third = claim("main/i1.3", "e3", "task-3");
+    const mixOf = (...events: LedgerEvent[]) =>
+      violated(evidenceOf({ ledger: ledgerOf(...first, ...events), throttle })).filter(
+        ([number]) => number === 5,
+      );
+    expect(mixOf(...wait(9), second)).toEqual([]);
+    expect(mixOf(...wait(7), second)).toHaveLength(1);
+    expect(mixOf(...wait(9), second, third)).toEqual([
+      [5, "expected at most 1 different tasks in the batch, found 3 with task-3"],
+    ]);
+  });
+
   it("forgets a task that was given back, and a batch that is over", () => {
     const back = ledgerOf(
       claim("main/i1.0"),

@@ -106,7 +106,7 @@ describe("what counts", () => {
   });
 
   test("in a new batch nothing of the old one, but what was seen passes", () => {
-    const before = item({ seen: ["a", "b"], places: { a: {}, b: { since: now, claims: 2 } } });
+    const before = item({ seen: ["a", "b"], places: { a: {}, b: { since: now } } });
     const { verdicts, next } = decide(
       before,
       pool({ "code/i.1": "z" }, {}, 4),
@@ -120,6 +120,22 @@ describe("what counts", () => {
       ["a", "c"],
       ["a", "b", "c"],
     ]);
+  });
+
+  test("in a new batch a task that was admitted to the old one and never claimed is new again", () => {
+    const before = item({ seen: ["a", "b"], places: { a: {}, b: { since: now, claims: 2 } } });
+    const running = pool({ "code/i.1": "z" }, {}, 4);
+    const { verdicts, next } = decide(before, running, ask("b", "c", "d", "a"), rules, now);
+    // The bound is two: `a` was in an earlier batch and passes; of the others one has room.
+    expect(verdicts).toEqual([
+      admitted,
+      { admitted: false, reason: full(2, "c") },
+      { admitted: false, reason: full(2, "d") },
+      admitted,
+    ]);
+    expect(next?.seen).toEqual(["a", "b"]);
+    const others = decide(before, running, ask("c", "d"), rules, now);
+    expect(others.next?.seen).toEqual(["a", "c", "d"]);
   });
 
   test("a step that went back, as after a new start of the engine, is a new batch too", () => {
