@@ -56,6 +56,8 @@ export const faultKinds = {
   "engine-proxy-302": "… redirects to a page where one signs in",
   "engine-proxy-empty": "… answers 200 with nothing",
   "engine-proxy-json": "… answers 200 with JSON of its own",
+  "engine-token":
+    "a proxy in front of the engine asks for a token, which is replaced in the middle of the run",
   "table-throttle": "the table refuses every request for a while, as over its capacity",
   "table-away": "… for a minute, as the heartbeats count it",
   "table-first-heartbeat": "the table refuses the first heartbeat of every invocation",
@@ -67,6 +69,8 @@ export const faultKinds = {
   "queue-late": "a message becomes visible late",
   "queue-shuffled": "messages arrive in another order",
   "queue-invalid": "a message that is no rollout",
+  "queue-redrive-unanswered":
+    "an operator sends a message without a run again, and the queue's answer is lost",
   "queue-delivered-twice": "a message is delivered again while its rollout is running",
   "clock-off": "the clock of each process is off, by up to five minutes either way",
   "agent-hang": "an agent never returns",

@@ -26,9 +26,11 @@ import type { ChaosOptions } from "./options.ts";
 import { Patience } from "./patience.ts";
 import { busyMs, makePlan, type Plan } from "./plan.ts";
 import { makePushes, type Pushes } from "./pushes.ts";
+import { redriveUnanswered, type UnansweredRedrive } from "./redrive.ts";
 import { sendPushes } from "./send.ts";
 import { INJECTED } from "./task-facts.ts";
 import { injectTimed } from "./timed.ts";
+import { TokenProxy } from "./token.ts";
 
 export interface ChaosOutcome {
   readonly seed: number;
@@ -53,6 +55,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   let tormented: SystemUnderFaults | undefined;
   const redeliver = (receipt: string) => void (tormented && makeVisible(tormented, receipt));
   const patience = new Patience();
+  const token = asksForToken(options) ? new TokenProxy() : undefined;
   const saboteur = new FaultInjector({ plan, tally, killer: () => killer, redeliver });
   try {
     tormented = await startTormented(
@@ -62,13 +65,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
         engineUrl: engine.url,
         pace: paces[options.realTime ? "real" : "fast"],
         clocksOff: clocksAreOff(options),
+        ...(token && { token }),
       },
       interceptorsOf(options, saboteur, patience),
     );
     killer = new Killer(tormented);
-    const parts = { tormented, engine, saboteur, patience, killer, tally, plan, pushes };
-    const drainMs = await torment(parts, options);
-    const evidence = await collect(parts, options);
+    const parts = { tormented, engine, saboteur, patience, killer, tally, plan, pushes, token };
+    const { drainMs, redriven } = await torment(parts, options);
+    const evidence = { ...(await collect(parts, options)), redriven };
     await tormented.close();
     tormented = undefined;
     return await conclude(options, evidence, tally, { logFile, began, drainMs });
@@ -87,10 +91,17 @@ interface Parts {
   readonly tally: Tally;
   readonly plan: Plan;
   readonly pushes: Pushes;
+  readonly token: TokenProxy | undefined;
 }
 
-/** Faults until all is final or their time is over, then peace; resolves to how long peace took to settle all, ms. */
-async function torment(parts: Parts, options: ChaosOptions): Promise<number> {
+interface Peace {
+  /** How long peace took to settle all, ms. */
+  readonly drainMs: number;
+  readonly redriven: UnansweredRedrive | undefined;
+}
+
+/** Faults until all is final or their time is over, then peace. */
+async function torment(parts: Parts, options: ChaosOptions): Promise<Peace> {
   const { tormented, engine, saboteur, pushes, plan } = parts;
   await options.breaks?.started?.({ tormented, engine, pushes });
   await sendPushes(tormented, pushes.messages);
@@ -98,16 +109,32 @@ async function torment(parts: Parts, options: ChaosOptions): Promise<number> {
   const end = () => over.abort();
   options.stop?.addEventListener("abort", end, { once: true });
   const timed = injectTimed(plan.timed, { ...options, ...tormented, ...parts }, over.signal);
+  const replacement = setTimeout(() => replaceToken(parts), faultMs(options, plan) / 3);
   await settledWithin(parts, options, "faults", faultMs(options, plan));
   over.abort();
+  clearTimeout(replacement);
   saboteur.stop();
   await timed;
   const peace = Date.now();
   await settledWithin(parts, options, "drain", options.drainSeconds * 1000);
+  const redriven = await redriveOf(parts);
+  if (redriven) await settledWithin(parts, options, "drain", options.drainSeconds * 1000);
   const { eventSources, schedules } = tormented.system;
   // Nobody may change anything while the evidence is read.
   await Promise.all([...schedules.values(), ...eventSources.values()].map((invoker) => invoker.stop(3000)));
-  return Date.now() - peace;
+  return { drainMs: Date.now() - peace, redriven };
+}
+
+function replaceToken({ token, tally }: Parts): void {
+  if (!token) return;
+  token.replace();
+  tally.add("engine-token");
+}
+
+async function redriveOf({ tormented, pushes, tally }: Parts): Promise<UnansweredRedrive | undefined> {
+  const redriven = pushes.plain && (await redriveUnanswered(tormented, pushes.plain));
+  if (redriven) tally.add("queue-redrive-unanswered");
+  return redriven || undefined;
 }
 
 async function collect(parts: Parts, options: ChaosOptions): Promise<Evidence> {
@@ -190,6 +217,11 @@ const costless: ReadonlySet<FaultKind> = new Set(["table-away", "table-first-hea
 /** In every second run with all kinds, so that the others are met with clocks that are right as well. */
 function clocksAreOff({ kinds, seed }: ChaosOptions): boolean {
   return kinds.includes("clock-off") && (kinds.length < allKinds.length || seed % 2 === 0);
+}
+
+/** In the runs whose clocks are right. */
+function asksForToken({ kinds, seed }: ChaosOptions): boolean {
+  return kinds.includes("engine-token") && (kinds.length < allKinds.length || seed % 2 === 1);
 }
 
 /** A little longer than the plan: what has found nothing to strike by then is not injected. */

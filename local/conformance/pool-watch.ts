@@ -13,7 +13,10 @@ export interface PoolSeen {
   readonly left: readonly number[];
   /** How often the step was seen to rise by one. */
   readonly syncs: number;
-  /** By beginning of a task id: the most different ones that were in the batch at once. */
+  /**
+   * By beginning of a task id: the most different ones in a batch that were in none before it. The throttle counts those:
+   * a task that the fleet has had before always passes, since its other repeats are wanted.
+   */
   mostTasks(prefix: string): number;
 }
 
@@ -23,6 +26,9 @@ export class PoolWatch implements PoolSeen {
   readonly left: number[] = [];
   readonly #engine: Engine;
   readonly #most = new Map<string, number>();
+  /** Tasks of earlier batches, and of the current one. */
+  readonly #former = new Set<string>();
+  #current: ReadonlySet<string> = new Set();
   #step: number | null = null;
   #rolled = false;
   #looking: Promise<void> = Promise.resolve();
@@ -66,6 +72,7 @@ export class PoolWatch implements PoolSeen {
     const rolls = /^ENGINE\.ROLLING/.test(pool.engine_status ?? "");
     if (this.#rolled && !rolls) this.left.push(now);
     this.#rolled = rolls;
+    if ((pool.global_step ?? null) !== this.#step) for (const task of this.#current) this.#former.add(task);
     this.#noteStep(pool.global_step ?? null, now);
     this.#noteTasks(pool);
   }
@@ -85,8 +92,10 @@ export class PoolWatch implements PoolSeen {
       ({ optional_task_id }) => optional_task_id ?? "",
     );
     const tasks = new Set([...Object.keys(pool.completed_tasks_client_uuids), ...running]);
+    this.#current = tasks;
+    const fresh = [...tasks].filter((task) => !this.#former.has(task));
     for (const [prefix, most] of this.#most) {
-      const count = [...tasks].filter((task) => task.startsWith(prefix)).length;
+      const count = fresh.filter((task) => task.startsWith(prefix)).length;
       this.#most.set(prefix, Math.max(most, count));
     }
   }

@@ -49,6 +49,8 @@ export interface Evidence {
   readonly tripped?: readonly Window[];
   /** Of a fleet whose client uuids begin with `<fleet>/`. */
   readonly throttle?: Throttle | undefined;
+  /** What an operator's redrive did whose answers were lost; undefined where there was none. */
+  readonly redriven?: { readonly sends: number; readonly outcome: string } | undefined;
   /** How long a crashed function's episode may stay open, ms. */
   readonly settleWithinMs?: number;
 }

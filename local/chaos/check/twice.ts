@@ -21,12 +21,21 @@ export function checkTwice(evidence: Evidence): Check {
         what: `the table says reward ${reward}, the engine took ${output.output.reward}`,
       });
   }
+  if (evidence.redriven) violations.push(...redriveFaults(evidence.redriven));
   const counts = {
     outputs: sum([...byRollout.values()]),
     rollouts: byRollout.size,
     "rewards compared": compared,
   };
   return { number: 2, title: "nothing counts twice", counts, violations };
+}
+
+/** Without a run nobody can tell a message from its copy. */
+function redriveFaults({ sends, outcome }: NonNullable<Evidence["redriven"]>): Violation[] {
+  if (sends === 1 && outcome === "unsure") return [];
+  return [
+    { what: `a redrive whose answer was lost: expected 1 sending and unsure, found ${sends} and ${outcome}` },
+  ];
 }
 
 function severalOutputs(outputs: readonly Output[]): string {

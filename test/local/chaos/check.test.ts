@@ -130,6 +130,21 @@ describe("2: nothing counts twice", () => {
     ]);
   });
 
+  it("sees a redrive that was sent more than once, or does not know that it may have been", () => {
+    const redriven = { sends: 1, outcome: "unsure" };
+    expect(violated(evidenceOf({ redriven }))).toEqual([]);
+    for (const wrong of [
+      { ...redriven, sends: 2 },
+      { ...redriven, outcome: "sent" },
+    ])
+      expect(violated(evidenceOf({ redriven: wrong }))).toEqual([
+        [
+          2,
+          `a redrive whose answer was lost: expected 1 sending and unsure, found ${wrong.sends} and ${wrong.outcome}`,
+        ],
+      ]);
+  });
+
   it("sees another reward in the table than at the engine", () => {
     const item = itemOf({ history: [past("ended", { reward: 0.25 })] });
     expect(violated(evidenceOf({ item }))).toEqual([[2, "the table says reward 0.25, the engine took 0.5"]]);

@@ -67,6 +67,16 @@ test("a run in which all is right has no failing row", () => {
   expect(judge(evidenceOf({ ledger: undefined, restarted: undefined, kills: undefined }))).toHaveLength(7);
 });
 
+test("of the throttled fleet's tasks those count that no batch before has had", () => {
+  const batch = (global_step: number, ...tasks: string[]) => ({
+    global_step,
+    completed_tasks_client_uuids: Object.fromEntries(tasks.map((task) => [`th/${task}`, ["c"]])),
+  });
+  const carried = poolOf(batch(1, "1", "2"), batch(2, "2"), batch(2, "2", "3", "4"), batch(3, "5"));
+  expect(carried.mostTasks("th/")).toBe(2);
+  expect(poolOf(batch(1, "1"), batch(2, "2", "3", "4")).mostTasks("th/")).toBe(3);
+});
+
 describe("a phase", () => {
   test("fails over rollouts that are dead, unknown or not final", () => {
     const rollouts = [rollout("r1", "e1"), rollout("r2", "e2", { state: "running" })];
@@ -85,7 +95,11 @@ describe("a phase", () => {
 
 test.each<[string, Partial<ConformanceEvidence>, string]>([
   ["no sync", { syncs: 2 }, "weight syncs seen"],
-  ["too many tasks", { throttle: { prefix: "th/", limit: 0 } }, "tasks of the throttled fleet in a batch"],
+  [
+    "too many tasks",
+    { throttle: { prefix: "th/", limit: 0 } },
+    "new tasks of the throttled fleet in a batch",
+  ],
   ["an open episode", { openAtEngine: 1 }, "episodes of ours left open at the engine"],
   ["nobody killed", { kills: 0 }, "functions killed"],
   ["no restart", { restarted: false }, "the engine rolls again after a restart"],
