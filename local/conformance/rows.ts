@@ -73,7 +73,12 @@ function some(count: number, what: string): string[] {
 
 function throttleRow({ pool, throttle: { prefix, limit } }: ConformanceEvidence): Row {
   const most = pool.mostTasks(prefix);
-  return row("new tasks of the throttled fleet in a batch", `1 to ${limit}`, most, most >= 1 && most <= limit);
+  return row(
+    "new tasks of the throttled fleet in a batch",
+    `1 to ${limit}`,
+    most,
+    most >= 1 && most <= limit,
+  );
 }
 
 interface Ended {
