@@ -68,6 +68,9 @@ async function run(seed: number): Promise<ChaosOutcome> {
   if (options.keep || !isSound(outcome)) {
     const ledger = outcome.evidence.ledger.map((entry) => JSON.stringify(entry)).join("\n");
     await writeFile(join(directory, `ledger-${seed}.jsonl`), ledger);
+    const { items = new Map(), kills = [], letters = [] } = outcome.evidence;
+    const rest = { kills, letters, items: [...items.values()] };
+    await writeFile(join(directory, `evidence-${seed}.json`), JSON.stringify(rest, undefined, 1));
   }
   return outcome;
 }
