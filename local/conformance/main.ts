@@ -1,5 +1,6 @@
 /** `npm run conformance`: exit code 0 when every row holds, else 1. */
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import Table from "cli-table3";
 import { CommandFailure } from "../../cli/failures.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
@@ -87,6 +88,11 @@ async function standIn(given: ConformanceOptions, engineVersion: EngineVersion):
     expected: engineVersion,
     config,
     ledger: async () => standInOutputs(engine.ledger),
+    keep: (folder) =>
+      writeFile(
+        join(folder, "ledger.jsonl"),
+        engine.ledger.entries.map((entry) => JSON.stringify(entry)).join("\n"),
+      ),
   };
   try {
     return await runConformance(run);

@@ -13,11 +13,8 @@ export interface PoolSeen {
   readonly left: readonly number[];
   /** How often the step was seen to rise by one. */
   readonly syncs: number;
-  /**
-   * By beginning of a task id: the most different ones in a batch that were in none before it. The throttle counts those:
-   * a task that the fleet has had before always passes, since its other repeats are wanted.
-   */
-  mostTasks(prefix: string): number;
+  /** By the engine's step: the tasks that were seen in its batch at once, of those whose ids begin so; the largest set. */
+  batches(prefix: string): ReadonlyMap<number, ReadonlySet<string>>;
 }
 
 export class PoolWatch implements PoolSeen {
@@ -25,10 +22,7 @@ export class PoolWatch implements PoolSeen {
   readonly tasks = new Set<string>();
   readonly left: number[] = [];
   readonly #engine: Engine;
-  readonly #most = new Map<string, number>();
-  /** Tasks of earlier batches, and of the current one. */
-  readonly #former = new Set<string>();
-  #current: ReadonlySet<string> = new Set();
+  readonly #batches = new Map<string, Map<number, ReadonlySet<string>>>();
   #step: number | null = null;
   #rolled = false;
   #looking: Promise<void> = Promise.resolve();
@@ -46,12 +40,12 @@ export class PoolWatch implements PoolSeen {
     await this.#looking;
   }
 
-  mostTasks(prefix: string): number {
-    return this.#most.get(prefix) ?? 0;
+  batches(prefix: string): ReadonlyMap<number, ReadonlySet<string>> {
+    return this.#batches.get(prefix) ?? new Map();
   }
-  /** From now on tasks whose id begins so are counted. */
-  countTasks(prefix: string): void {
-    this.#most.set(prefix, 0);
+  /** From now on tasks whose id begins so are remembered. */
+  watchTasks(prefix: string): void {
+    this.#batches.set(prefix, new Map());
   }
 
   async #look(signal: AbortSignal): Promise<void> {
@@ -72,7 +66,6 @@ export class PoolWatch implements PoolSeen {
     const rolls = /^ENGINE\.ROLLING/.test(pool.engine_status ?? "");
     if (this.#rolled && !rolls) this.left.push(now);
     this.#rolled = rolls;
-    if ((pool.global_step ?? null) !== this.#step) for (const task of this.#current) this.#former.add(task);
     this.#noteStep(pool.global_step ?? null, now);
     this.#noteTasks(pool);
   }
@@ -91,12 +84,11 @@ export class PoolWatch implements PoolSeen {
     const running = Object.values(pool.running_episode_details ?? {}).map(
       ({ optional_task_id }) => optional_task_id ?? "",
     );
-    const tasks = new Set([...Object.keys(pool.completed_tasks_client_uuids), ...running]);
-    this.#current = tasks;
-    const fresh = [...tasks].filter((task) => !this.#former.has(task));
-    for (const [prefix, most] of this.#most) {
-      const count = fresh.filter((task) => task.startsWith(prefix)).length;
-      this.#most.set(prefix, Math.max(most, count));
+    const tasks = [...Object.keys(pool.completed_tasks_client_uuids), ...running];
+    const step = pool.global_step ?? 0;
+    for (const [prefix, batches] of this.#batches) {
+      const some = new Set(tasks.filter((task) => task.startsWith(prefix)));
+      if (some.size > (batches.get(step)?.size ?? 0)) batches.set(step, some);
     }
   }
 }

@@ -29,6 +29,8 @@ export interface RunOptions {
   /** YAML; undefined: the engine is restarted by its own calls. */
   readonly config: string | undefined;
   readonly ledger: (() => Promise<LedgerOutput[]>) | undefined;
+  /** Writes down in the folder what else is known, where a row fails. */
+  readonly keep?: (folder: string) => Promise<void>;
   readonly agent: string;
   readonly rounds: number;
   readonly restart: boolean;
@@ -80,7 +82,10 @@ export async function runConformance(options: RunOptions): Promise<RunResult> {
     await watch.end();
     await system?.close(2000);
     if (ok) await rm(folder, { recursive: true, force: true });
-    else options.note(`what the functions logged: ${join(folder, "functions.log")}`);
+    else {
+      await options.keep?.(folder);
+      options.note(`what the functions logged: ${join(folder, "functions.log")}`);
+    }
   }
 }
 
@@ -184,7 +189,7 @@ async function phasesAndRows(
     }),
   );
   const prefix = bench.prefixOf("throttle");
-  watch.countTasks(prefix);
+  watch.watchTasks(prefix);
   phases.push(await runPhase(bench, { name: "throttle", fleet: throttled, tasks: 3 * targets.tasks }));
   let kills = 0;
   const killing = { count: 3, everyMs: fast ? 1500 : 10_000 };

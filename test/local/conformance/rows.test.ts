@@ -25,7 +25,7 @@ function rollout(key: string, episode: string, facts: Partial<ChangedRollout> = 
 
 function poolOf(...readings: object[]): PoolWatch {
   const watch = new PoolWatch(engineAt("http://127.0.0.1:1", { clock: new FakeClock(T) }));
-  watch.countTasks("th/");
+  watch.watchTasks("th/");
   for (const [at, reading] of readings.entries())
     watch.note(
       poolInformationSchema.parse({ engine_status: "ENGINE.ROLLING", global_step: 1, ...reading }),
@@ -72,9 +72,24 @@ test("of the throttled fleet's tasks those count that no batch before has had", 
     global_step,
     completed_tasks_client_uuids: Object.fromEntries(tasks.map((task) => [`th/${task}`, ["c"]])),
   });
-  const carried = poolOf(batch(1, "1", "2"), batch(2, "2"), batch(2, "2", "3", "4"), batch(3, "5"));
-  expect(carried.mostTasks("th/")).toBe(2);
-  expect(poolOf(batch(1, "1"), batch(2, "2", "3", "4")).mostTasks("th/")).toBe(3);
+  const pool = poolOf(batch(1, "1", "2"), batch(2, "2"), batch(2, "2", "3", "4"), batch(3, "5"));
+  const at = (task: string, ...steps: number[]) =>
+    rollout(task, task, {
+      task_id: `th/${task}`,
+      history: steps.map((step) => ({
+        id: task,
+        episode: task,
+        reason: "disturbed" as const,
+        at: T,
+        from: T,
+        step,
+      })),
+    });
+  const found = (...rollouts: ChangedRollout[]) =>
+    judge(evidenceOf({ ...phase(rollouts), pool })).find(({ row }) => row.startsWith("new tasks"))?.found;
+  expect(found(at("2", 1, 2), at("3", 2), at("4", 2))).toBe("2");
+  expect(found(at("2", 2), at("3", 2), at("4", 2))).toBe("3");
+  expect(found(at("2", 2), at("3", 1))).toBe("2");
 });
 
 describe("a phase", () => {
