@@ -132,11 +132,11 @@ async function release(
 }
 
 /** How far those are spread out that died together twice, in seconds. */
-const CRASH_SPREAD_SECONDS = 300;
+const CRASH_SPREAD_SECONDS = 30;
 
 /**
- * At once after the first crash. From the second on anywhere within minutes: an agent that ends its process takes its
- * whole batch with it, and the same batch must not die again until all of it is dead.
+ * At once after the first crash. From the second on anywhere within half a minute: those that died together run alone by
+ * then, and each needs a place for that, which an invocation has few of.
  */
 function afterCrash({ history, state }: RolloutItem, random: Random): number {
   if (state === "dead") return 0;

@@ -39,7 +39,7 @@ const INTERVAL_MS = 60_000;
 /** The sweeps of a tick end before the next tick comes: only one runs at a time, and one that is refused is gone. */
 const TICK_MS = 55_000;
 /** How long one sweep may wait for the engine: the next one goes on where it stopped. */
-const SWEEP_PATIENCE_MS = 25_000;
+const SWEEP_PATIENCE_MS = 12_000;
 /** What a sweep may take beyond that, such as for calls of a table that hangs; then the tick goes on without it. */
 const SWEEP_MARGIN_MS = 5000;
 

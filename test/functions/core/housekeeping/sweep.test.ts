@@ -90,7 +90,7 @@ describe("an open rollout", () => {
     const before = { id: "i.0", episode: "e", reason: "crashed", at: 1, from: 0, step: 1 } as const;
     await running(world, "again", {}, { attempts: 1, history: [before] });
     await sweep(world.ports, world.name, until);
-    expect(world.calls).toEqual([["defer", "receipt-1", 150]]);
+    expect(world.calls).toEqual([["defer", "receipt-1", 15]]);
   });
 
   test("whose fate the engine does not tell is overdue, and its message stays hidden", async () => {

@@ -132,7 +132,7 @@ describe("a tick", () => {
       return await work;
     };
     const { parts } = await ticked(world, { within, sweepWaits: table.promise });
-    expect(limits).toEqual([30_000, 30_000, 20_000]);
+    expect(limits).toEqual([17_000, 17_000, 17_000]);
     expect(parts.filter((part) => part === "sweep")).toHaveLength(1);
     expect(parts).toContain("snapshot");
     expect(world.log).toHaveBeenCalledWith("warn", "sweep takes longer than it may", { patience_ms: 25_000 });
