@@ -135,7 +135,7 @@ describe("a tick", () => {
     expect(limits).toEqual([17_000, 17_000, 17_000]);
     expect(parts.filter((part) => part === "sweep")).toHaveLength(1);
     expect(parts).toContain("snapshot");
-    expect(world.log).toHaveBeenCalledWith("warn", "sweep takes longer than it may", { patience_ms: 25_000 });
+    expect(world.log).toHaveBeenCalledWith("warn", "sweep takes longer than it may", { patience_ms: 12_000 });
     expect(world.log).toHaveBeenCalledWith("error", "sweep failed", {
       error: expect.stringContaining("the table does not answer"),
     });
