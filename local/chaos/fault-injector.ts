@@ -18,6 +18,12 @@ const awsErrors = {
   internal: '{"__type":"com.amazon.coral.service#InternalServerError","message":"injected"}',
 };
 
+/** Unix ms. */
+export interface Outage {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface SaboteurParts {
   readonly plan: Plan;
   readonly tally: Tally;
@@ -34,6 +40,8 @@ export class FaultInjector {
   /** Until then (unix ms) the table refuses everything. */
   #throttled: { readonly kind: FaultKind; readonly until: number } | undefined;
   /** By the key of an invocation's item: until when its heartbeats are refused. */
+  /** When the table or the engine was away, unix ms. */
+  readonly outages: Outage[] = [];
   readonly #heartbeats = new Map<string, number>();
   readonly #parts: SaboteurParts;
   readonly #steps = new StepReader();
@@ -65,7 +73,9 @@ export class FaultInjector {
 
   /** From now on the table refuses everything for so long. */
   throttle(kind: "table-throttle" | "table-away", ms: number): void {
-    this.#throttled = { kind, until: Math.max(Date.now() + ms, this.#throttled?.until ?? 0) };
+    const from = Date.now();
+    this.#throttled = { kind, until: Math.max(from + ms, this.#throttled?.until ?? 0) };
+    this.outages.push({ from, to: from + ms });
   }
 
   #interceptor(

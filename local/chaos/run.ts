@@ -152,6 +152,7 @@ async function collect(parts: Parts, options: ChaosOptions): Promise<Evidence> {
     guiltyAlone: options.guilty !== undefined && options.kinds.length === 0,
     throttle: options.throttle,
     settleWithinMs: SETTLE_WITHIN_MS,
+    outages: parts.saboteur.outages,
     clocksOffMs: clocksAreOff(options) ? CLOCKS_OFF_MS : 0,
     costsNothing: options.kinds.length > 0 && options.kinds.every((kind) => costless.has(kind)),
   };

@@ -101,10 +101,12 @@ async function strikeEngine(
     await slept(SLOW_WINDOW_MS, stop);
     engine.delayAcknowledgements(engine.config.ackSeconds);
   } else {
+    const from = Date.now();
     await engineProxy.down();
     if (kind === "engine-refusing") await slept(seconds * 1000, stop);
     else await engine.restart({ keepState: kind === "engine-restart-kept", downSeconds: seconds });
     await engineProxy.up();
+    parts.saboteur.outages.push({ from, to: Date.now() });
   }
 }
 

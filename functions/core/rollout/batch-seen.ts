@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { isClientOf, parseClientUuid } from "../client-uuid.ts";
+import { POOL_LAG_MS } from "../engine.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Attempt } from "./item.ts";
 import { isRolling } from "./locate-episode.ts";
@@ -22,21 +23,32 @@ const lookSchema = z.object({
   ended: names,
   /** Episodes that the trainer has. */
   completed: names,
+  /** Attempts seen earlier that hold nothing any more and have no end, in what is the same batch for certain. */
+  missing: names,
+  /** … for longer than the pool lags behind: the engine took their episodes back, and takes no end of theirs any more. */
+  lost: names,
   /** Whether the pool named a client for each episode that the trainer has: then whoever is not named has ended none. */
   named: z.literal(true).optional(),
 });
 type Look = z.infer<typeof lookSchema>;
 
-export const batchSeenSchema = z.object({
-  engine: z.string(),
-  step: z.number(),
-  /** Unique to each write, in order. */
-  version: z.number(),
+/** One training's batch. */
+const batchSchema = z.object({
   looks: z.array(lookSchema),
   /** All episodes that the trainer had when its batch was closed; absent while that has not been seen. */
   final: z.array(z.string()).optional(),
   /** Unix ms of the last write. */
   changed_at: z.number(),
+});
+type Batch = z.infer<typeof batchSchema>;
+
+export const batchSeenSchema = batchSchema.extend({
+  engine: z.string(),
+  step: z.number(),
+  /** Unique to each write, in order. */
+  version: z.number(),
+  /** What earlier trainings had at the same step, the last one first: an engine that restarts begins at step 1 again. */
+  earlier: z.array(batchSchema).optional(),
 });
 export type BatchSeen = z.infer<typeof batchSeenSchema>;
 
@@ -75,16 +87,52 @@ export function isStillThatOf(before: BatchSeen | undefined, { pool }: PoolLook)
 export function afterLook(seen: BatchSeen, look: PoolLook, details: boolean): BatchSeen {
   const { pool, at } = look;
   // The same step again after its end: another training, of which nothing is known yet.
-  const known = isRolling(pool.engine_status) && seen.final ? { ...seen, looks: [], final: undefined } : seen;
+  const known = isRolling(pool.engine_status) && seen.final ? afresh(seen) : seen;
   const completed = details ? completedIn(pool) : [];
   const named = details && namesAll(pool) ? ({ named: true } as const) : {};
-  const added = newIn(known.looks, { at, ...attemptsIn(look), completed, ...named });
+  const shown = { at, ...attemptsIn(look), completed };
+  const gone = isRolling(pool.engine_status) ? goneIn(known.looks, shown) : { missing: [], lost: [] };
+  const added = newIn(known.looks, { ...shown, ...gone, ...named });
   const isNew = namesIn(added) > 0;
   const fits = known.looks.reduce((sum, one) => sum + namesIn(one), namesIn(added)) <= MOST_NAMES;
   const looks = isNew && fits ? [...known.looks, added] : known.looks;
   const closes = isClosing(pool) && fits && known.final === undefined;
   if (looks === seen.looks && !closes) return seen;
   return changed({ ...known, looks }, at, closes ? completedIn(pool) : known.final);
+}
+
+/** How many trainings are remembered beside the current one, as long as their names fit. */
+const MOST_EARLIER = 4;
+
+function afresh({ looks, final, changed_at, earlier = [], ...seen }: BatchSeen): BatchSeen {
+  const before = { looks, changed_at, ...(final ? { final } : {}) };
+  let names = MOST_NAMES / 2;
+  const kept = [before, ...earlier].slice(0, MOST_EARLIER).filter((batch) => {
+    names -= batch.looks.reduce((sum, look) => sum + namesIn(look), batch.final?.length ?? 0);
+    return names >= 0;
+  });
+  return { ...seen, looks: [], changed_at, earlier: kept };
+}
+
+/**
+ * Attempts that an earlier look showed and this one does not, neither as holders nor with an end. That it is the same batch,
+ * and not one of an engine that has lost its state, an episode shows that was known by then and is there still.
+ */
+function goneIn(
+  looks: readonly Look[],
+  shown: Omit<Look, "missing" | "lost" | "named">,
+): Pick<Look, "missing" | "lost"> {
+  const there = new Set([...shown.running, ...shown.completed]);
+  const accounted = new Set([...shown.held, ...shown.ended, ...looks.flatMap(({ ended }) => ended)]);
+  const missing: string[] = [];
+  let continues = false;
+  for (const look of looks) {
+    continues ||= [...look.running, ...look.completed].some((episode) => there.has(episode));
+    if (continues) missing.push(...look.held.filter((name) => !accounted.has(name)));
+  }
+  const long = looks.filter(({ at }) => shown.at - at >= POOL_LAG_MS).flatMap((look) => look.missing);
+  const still = new Set(missing);
+  return { missing, lost: long.filter((name) => still.has(name)) };
 }
 
 /** The next batch has begun, and the pool still shows what this one had in the end. */
@@ -136,7 +184,7 @@ function attemptName(clientUuid: string): string {
   return shortName(parseClientUuid(clientUuid)?.attempt ?? clientUuid);
 }
 
-const kinds = ["held", "running", "ended", "completed"] as const;
+const kinds = ["held", "running", "ended", "completed", "missing", "lost"] as const;
 
 function newIn(looks: readonly Look[], look: Look): Look {
   const fresh = kinds.map((kind) => {
@@ -151,20 +199,21 @@ function namesIn(look: Look): number {
 }
 
 /**
- * `ended` the engine took this attempt's end; `undelivered` the trainer closed the batch without it, for certain;
- * `untold` neither can be told.
+ * `ended` the engine took this attempt's end; `undelivered` the trainer closed the batch without it, for certain; `lost` the
+ * engine took its episode back before any end; `untold` none of these can be told.
  */
-export type Memory = "ended" | "undelivered" | "untold";
+export type Memory = "ended" | "undelivered" | "lost" | "untold";
 
 /** What is remembered of an attempt, from the batch of its claim and from the next (whose pool may show the old one). */
 export function recall(attempt: Attempt, batches: readonly (BatchSeen | undefined)[]): Memory {
-  const seen = batches.filter((batch) => batch !== undefined);
+  const own = trainingsOf(batches[0]);
+  const seen = batches.flatMap(trainingsOf);
   const looks = seen.flatMap((batch) => batch.looks);
   const name = shortName(attempt.id);
   if (looks.some(({ ended }) => ended.includes(name))) return "ended";
   const episode = shortName(attempt.episode);
   // Taken back, given to somebody else and ended by them, under the same uuid.
-  if (batches[0]?.looks.some(({ named, completed }) => named && completed.includes(episode)))
+  if (own.some((batch) => batch.looks.some(({ named, completed }) => named && completed.includes(episode))))
     return "undelivered";
   const showing = looks.filter(({ completed }) => completed.includes(episode)).map(({ at }) => at);
   const final = seen.flatMap((batch) => (batch.final?.includes(episode) ? [batch.changed_at] : []));
@@ -174,8 +223,12 @@ export function recall(attempt: Attempt, batches: readonly (BatchSeen | undefine
     const idle = first - (attempt.last_call_at ?? attempt.claimed_at);
     return idle < attempt.discard_timeout * 1000 ? "ended" : "untold";
   }
-  const [own] = batches;
-  return own !== undefined && closedWithout(own, name, episode) ? "undelivered" : "untold";
+  if (own.some((batch) => closedWithout(batch, name, episode))) return "undelivered";
+  return looks.some(({ lost }) => lost.includes(name)) ? "lost" : "untold";
+}
+
+function trainingsOf(seen: BatchSeen | undefined): Batch[] {
+  return seen === undefined ? [] : [seen, ...(seen.earlier ?? [])];
 }
 
 /**
@@ -183,7 +236,7 @@ export function recall(attempt: Attempt, batches: readonly (BatchSeen | undefine
  * state may come to the same step again: an episode that was known before or with the attempt, and is among the last
  * ones, shows that it is the same batch.
  */
-export function closedWithout(batch: BatchSeen, attempt: string, episode: string): boolean {
+export function closedWithout(batch: Batch, attempt: string, episode: string): boolean {
   const { final, looks } = batch;
   if (final === undefined || final.includes(episode)) return false;
   const until = looks.findIndex(({ held }) => held.includes(attempt));

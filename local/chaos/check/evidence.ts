@@ -51,8 +51,10 @@ export interface Evidence {
   readonly throttle?: Throttle | undefined;
   /** What an operator's redrive did whose answers were lost; undefined where there was none. */
   readonly redriven?: { readonly sends: number; readonly outcome: string } | undefined;
-  /** How long a crashed function's episode may stay open, ms. */
+  /** How long a crashed function's episode may stay open, ms, not counting the time in which table or engine were away. */
   readonly settleWithinMs?: number;
+  /** When the table or the engine was away, unix ms. */
+  readonly outages?: readonly { readonly from: number; readonly to: number }[];
 }
 
 export interface Violation {

@@ -8,6 +8,8 @@ export interface Recovery {
   readonly kind: string;
   readonly episode: string;
   readonly rollout: string | undefined;
+  /** Unix ms. */
+  readonly crashed: number;
   /** From the crash until engine and table both have it settled; undefined where one never had. */
   readonly ms: number | undefined;
 }
@@ -38,7 +40,7 @@ function recoveryOf(kill: Kill, traces: Traces): Recovery[] {
   const crashed = Math.max(kill.at, traces.claimedAt);
   if (settled !== undefined && settled <= crashed) return [];
   const ms = settled === undefined ? undefined : settled - crashed;
-  return [{ kind: kill.kind, episode: traces.episode, rollout: traces.rollout, ms }];
+  return [{ kind: kill.kind, episode: traces.episode, rollout: traces.rollout, crashed, ms }];
 }
 
 /** The table tells by the functions' clocks: where those are off, only the engine's is left. */

@@ -183,6 +183,20 @@ describe("3: nothing stays open", () => {
     expect(violated(evidenceOf({ item, kills, settleWithinMs: 10_000 }))).toEqual([]);
   });
 
+  it("does not count the time in which the table or the engine was away", () => {
+    const item = itemOf({ history: [past("ended", { reward: 0.5, at: START + 9500 })] });
+    const away = (...spans: [number, number][]) => ({
+      outages: spans.map(([from, to]) => ({ from: START + from, to: START + to })),
+    });
+    const within = (outages: Pick<Evidence, "outages">) =>
+      violated(evidenceOf({ item, kills, settleWithinMs: 8000, ...outages }));
+    expect(within(away([2000, 3000]))).toEqual([]);
+    expect(within(away([0, 1000]))).toHaveLength(1);
+    // Together half a second.
+    expect(within(away([3000, 3500], [3100, 3400]))).toHaveLength(1);
+    expect(within(away([3000, 3500], [9000, 60_000]))).toEqual([]);
+  });
+
   it("sees an episode of a crashed function that nobody ever gives back", () => {
     const evidence = evidenceOf({
       kills,

@@ -104,11 +104,39 @@ describe("nothing can be told", () => {
     expect((await remembering(pools)).memory).toBe("untold");
   });
 
-  test("of an earlier training once the step is rolling again", async () => {
-    const earlier = [aPool({ ...held, ...beside }), aPool({ ...syncing, ...beside })];
-    const again = aPool({ running_episode_details: { "episode-7": running("main/invocation-9.1") } });
-    expect((await remembering([...earlier, again])).memory).toBe("untold");
+  test("of an attempt that vanished where nothing shows that it is the same batch, or too short a time ago", async () => {
+    const other = aPool({ running_episode_details: { "episode-7": running("main/invocation-9.1") } });
+    expect((await remembering([aPool(held), other, other, other])).memory).toBe("untold");
+    const without = aPool(beside);
+    expect((await remembering([aPool({ ...held, ...beside }), without, without])).memory).toBe("untold");
   });
+});
+
+describe("an attempt whose episode the engine took back", () => {
+  const with_ = aPool({ ...held, ...beside });
+  const without = aPool(beside);
+  const gone = { engine_status: "ENGINE.BOOTING", global_step: null };
+
+  test("is remembered as lost once it has been missing for longer than the pool lags behind", async () => {
+    expect((await remembering([with_, without, without, without, aPool(gone)])).memory).toBe("lost");
+  });
+
+  test("is not where its end shows in the meantime", async () => {
+    const ended = aPool({ ...beside, completed_tasks_client_uuids: { "task-1": [us] } });
+    expect((await remembering([with_, without, ended, without, without])).memory).toBe("ended");
+    expect((await remembering([with_, ended, without, without, without])).memory).toBe("ended");
+  });
+});
+
+test("what an earlier training had at the same step is not forgotten when a new one begins", async () => {
+  const others = { running_episode_details: { "episode-7": running("main/invocation-9.1") } };
+  const closed = [aPool({ ...held, ...beside }), aPool({ ...syncing, ...beside })];
+  expect((await remembering([...closed, aPool(others)])).memory).toBe("undelivered");
+  const taken = aPool({ ...beside, completed_tasks_client_uuids: { "task-1": [us] } });
+  const again = [aPool(others), aPool(syncing)];
+  expect((await remembering([taken, aPool(syncing), ...again, ...again, aPool(others)])).memory).toBe(
+    "ended",
+  );
 });
 
 test("looks that show nothing new are not written", async () => {
