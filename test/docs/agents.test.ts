@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { AgentEpisode } from "../../functions/contract/agent.ts";
 import { makeTask, says, scripted } from "../agents/episode.ts";
 import first from "../agents/samples/first.ts";
-import ownClient, { openAiOptions } from "../agents/samples/own-client.ts";
+import ownClient from "../agents/samples/own-client.ts";
 
 const root = new URL("../../", import.meta.url);
 const page = readFileSync(new URL("docs/agents.md", root), "utf8");
@@ -15,10 +15,13 @@ const samples = [...page.matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs)].map(([, path
 ]);
 
 describe("the page's code is the code that is type-checked and run here", () => {
-  test("there are two samples", () => {
+  test("there are five samples", () => {
     expect(samples.map(([path]) => path)).toEqual([
       "test/agents/samples/first.ts",
       "test/agents/samples/own-client.ts",
+      "test/agents/samples/openai-client.ts",
+      "test/agents/samples/openai-responses.ts",
+      "test/agents/samples/anthropic-messages.ts",
     ]);
   });
 
@@ -91,12 +94,5 @@ describe("the sample with a client of its own", () => {
     const lost = new Error("episode lost");
     const episode = await episodeAt(() => episode.abort(lost));
     await expect(ownClient(makeTask(), episode)).rejects.toBe(lost);
-  });
-
-  test("gives an SDK the time that is left, and no repeats", () => {
-    const options = openAiOptions({ ...scripted([]), deadline: Date.now() + 3_600_000 });
-    expect(options).toMatchObject({ baseURL: "http://127.0.0.1:1/v1", apiKey: "key", maxRetries: 0 });
-    expect(options.timeout).toBeGreaterThan(600_000);
-    expect(openAiOptions({ ...scripted([]), deadline: 0 }).timeout).toBe(1);
   });
 });

@@ -1,18 +1,7 @@
-import { Agent as Connections, fetch as undiciFetch } from "undici";
-import type { Agent, AgentEpisode } from "../../../agents/agent.ts";
-
-// Node's fetch gives up after 300 s without an answer, and a model call may take longer.
-const dispatcher = new Connections({
-  allowH2: false,
-  headersTimeout: 0,
-  bodyTimeout: 0,
-  keepAliveMaxTimeout: 3000,
-});
-export const patientFetch = ((url: string, init: object) =>
-  undiciFetch(url, { ...init, dispatcher })) as unknown as typeof fetch;
+import type { Agent } from "../../../agents/agent.ts";
 
 const agent: Agent = async (task, episode) => {
-  const response = await patientFetch(`${episode.baseUrl}/chat/completions`, {
+  const response = await fetch(`${episode.baseUrl}/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${episode.apiKey}` },
     body: JSON.stringify({ model: "any", messages: [{ role: "user", content: task.main_query }] }),
@@ -25,16 +14,3 @@ const agent: Agent = async (task, episode) => {
   return { reward: message.content?.includes("yes") ? 1 : 0 };
 };
 export default agent;
-
-/** For `new OpenAI(openAiOptions(episode))`; give each call `{ signal: episode.signal }` as well. */
-export function openAiOptions(episode: AgentEpisode) {
-  return {
-    baseURL: episode.baseUrl,
-    apiKey: episode.apiKey,
-    fetch: patientFetch,
-    // The SDK's 10 minutes may be too short, or longer than the function lives.
-    timeout: Math.max(1, episode.deadline - Date.now()),
-    // The SDK repeats failed calls on its own: on an episode that is gone, that only costs time.
-    maxRetries: 0,
-  };
-}
