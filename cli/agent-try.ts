@@ -13,7 +13,9 @@ interface TryCommandOptions {
   readonly timeout: number;
   readonly model?: string;
   readonly modelName?: string;
+  readonly baseUrl?: string;
   readonly apiKeyEnv?: string;
+  readonly python: string;
   readonly watch: boolean;
 }
 
@@ -23,6 +25,8 @@ Without --model the stand-in's model answers, which knows the answers of the tas
 Examples:
   $ sortie agent try my-agent.ts --tasks train.jsonl --limit 2
   $ sortie agent try my-agent.ts --tasks train.jsonl --watch
+  $ sortie agent try my_agent.py --tasks train.jsonl --python .venv/bin/python
+  $ sortie agent try http://127.0.0.1:8080 --limit 1
   $ sortie agent try my-agent.ts --model http://localhost:8000/v1`;
 
 export function registerAgent(program: Command, io: Io): void {
@@ -30,13 +34,18 @@ export function registerAgent(program: Command, io: Io): void {
   agent
     .command("try")
     .description("Runs an agent on a few tasks: conversation, reward, time, and errors with their line.")
-    .argument("<file>", "the agent's file")
+    .argument(
+      "<agent>",
+      "the agent's file, in TypeScript, JavaScript or Python, or the address of one that runs",
+    )
     .option("--tasks <file>", "tasks, as push reads them (default: generated word problems)")
     .option("--limit <n>", "so many tasks at most", whole(1), 3)
     .option("--timeout <seconds>", "give each task so long, s", whole(1), 120)
     .option("--model <url>", "a server with OpenAI's API, up to /v1, instead of the stand-in's model")
+    .option("--base-url <url>", "the same, as the OpenAI SDK calls it")
     .option("--model-name <name>", "the model there (default: the first that it lists)")
     .option("--api-key-env <name>", "the variable that holds the server's key")
+    .option("--python <program>", "what runs a Python file: 3.10 or newer", "python3")
     .option("--watch", "again after each change in the agent's folder, until Ctrl-C", false)
     .addHelpText("after", HELP)
     .action(async (file: string, options: TryCommandOptions) => {
@@ -50,8 +59,8 @@ export function registerAgent(program: Command, io: Io): void {
 const program = join(import.meta.dirname, `../local/try/main${extname(import.meta.filename)}`);
 
 async function tryOnce(agent: string, options: TryCommandOptions): Promise<number | null> {
-  const { watch: _, timeout, ...rest } = options;
-  const given = JSON.stringify({ ...rest, agent, timeoutSeconds: timeout });
+  const { watch: _, timeout, baseUrl, model = baseUrl, ...rest } = options;
+  const given = JSON.stringify({ ...rest, model, agent, timeoutSeconds: timeout });
   const child = spawn(process.execPath, ["--enable-source-maps", program, given], { stdio: "inherit" });
   return await new Promise((resolve, reject) => child.on("error", reject).on("close", resolve));
 }

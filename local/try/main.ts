@@ -14,9 +14,11 @@ type Given = Omit<TryOptions, "apiKey"> & {
 
 try {
   const { tasks: file, limit, apiKeyEnv, ...options } = JSON.parse(process.argv[2] ?? "") as Given;
-  await readFile(options.agent).catch((error: NodeJS.ErrnoException) => {
-    throw new InputError(`${options.agent}: expected an agent's file, could not read it (${error.code})`);
-  });
+  const isAddress = /^https?:\/\//.test(options.agent);
+  if (!isAddress)
+    await readFile(options.agent).catch((error: NodeJS.ErrnoException) => {
+      throw new InputError(`${options.agent}: expected an agent's file, could not read it (${error.code})`);
+    });
   const wished = [
     "--rollouts",
     String(limit),

@@ -1,20 +1,15 @@
 /** One agent on a few tasks, in this process: no queue, no table, no engine. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
+import { join } from "node:path";
 import { printable } from "../../cli/terminal-text.ts";
-import { createChat, installFetch } from "../../functions/adapters/engine/index.ts";
-import type { Agent } from "../../functions/contract/agent.ts";
-import { traceError } from "../../functions/core/error-trace.ts";
+import { installFetch } from "../../functions/adapters/engine/index.ts";
 import type { Task } from "../../functions/core/protocol.ts";
 import { AttemptAborted } from "../../functions/core/rollout/agent.ts";
-import type { Rollout } from "../../functions/core/rollout/message.ts";
-import { agentsHere } from "../../functions/core/rollout/perform-agent.ts";
-import { packageRoot } from "../../functions/entries.ts";
+import { decodeMessage } from "../../functions/core/rollout/message.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
 import { conversationText } from "./conversation.ts";
+import { indented, type Loaded, loadAgent } from "./load.ts";
 import { type ModelServer, remoteModel, standInModel, startModelServer } from "./model-server.ts";
 
 export interface TryOptions {
@@ -23,6 +18,8 @@ export interface TryOptions {
   readonly modelName?: string | undefined;
   readonly apiKey?: string | undefined;
   readonly timeoutSeconds: number;
+  /** What runs a Python file; default: python3. */
+  readonly python?: string | undefined;
 }
 
 /** Resolves to whether every task got a reward. */
@@ -44,8 +41,9 @@ export async function tryAgent(
         });
   const server = await startModelServer(ask);
   installFetch();
+  let loaded: Loaded | undefined;
   try {
-    const loaded = await loadAgent(options.agent, folder, out);
+    loaded = await loadAgent(options.agent, { folder, python: options.python ?? "python3" }, out);
     if (!loaded) return false;
     let rewarded = 0;
     for (const task of tasks) {
@@ -56,51 +54,15 @@ export async function tryAgent(
     }
     return rewarded === tasks.length;
   } finally {
+    await loaded?.close();
     server.close();
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-interface Loaded {
-  readonly agent: Agent;
-  readonly bundle: string;
-}
-
-async function loadAgent(
-  file: string,
-  folder: string,
-  out: (text: string) => void,
-): Promise<Loaded | undefined> {
-  const outfile = join(folder, "index.mjs");
-  const bundle = pathToFileURL(outfile).href;
-  try {
-    await build({
-      entryPoints: [resolve(file)],
-      outfile,
-      bundle: true,
-      platform: "node",
-      format: "esm",
-      sourcemap: true,
-      keepNames: true,
-      logLevel: "error",
-      banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-    });
-    const { default: agent } = (await import(bundle)) as { default?: unknown };
-    if (typeof agent !== "function")
-      throw new TypeError("expected a function as its default export, found none: export default agent");
-    return { agent: agent as Agent, bundle };
-  } catch (error) {
-    out(`${printable(file)} cannot be loaded:\n${indented(traceError(error, { bundle }))}\n`);
-    return undefined;
-  }
-}
-
-/** What stands between the agent and this file. */
-const ours = ["functions/", "local/"].map((name) => `${packageRoot}/${name}`);
-
 async function tryTask(
   task: Task,
-  { agent, bundle }: Loaded,
+  agent: Loaded,
   server: ModelServer,
   { timeoutSeconds }: TryOptions,
   out: (text: string) => void,
@@ -112,15 +74,15 @@ async function tryTask(
   const timer = setTimeout(() => controller.abort(late), timeoutSeconds * 1000);
   const lines: string[] = [];
   const { signal } = controller;
-  const describe = (thrown: unknown) => traceError(thrown, { bundle, without: ours });
-  const running = agentsHere(agent, (grant) => createChat({ ...grant, clock }), describe).start({
-    rollout: { task, episodeType: "train" } as Rollout,
+  const running = agent.start({
+    rollout: decodeMessage(JSON.stringify({ task, run: "try", repeat: 0 }), "try"),
+    attempt: { id: `try.${task.task_id}`, episode: "try", global_step: null },
     grant: { openai_base_url: server.url, openai_api_key: "sk-try" },
     signal,
     deadline: began + timeoutSeconds * 1000,
     allowUnusualRewards: false,
     alone: false,
-    log: (level, message, facts) => lines.push(`  ${level}: ${message} ${JSON.stringify(facts ?? {})}`),
+    log: (level, message, facts) => lines.push(...logLines(level, message, facts)),
   });
   const over = new Promise<{ kind: "failed"; reason: string; detail: string }>((settle) => {
     signal.addEventListener("abort", () =>
@@ -129,14 +91,27 @@ async function tryTask(
   });
   const outcome = await Promise.race([running.outcome, over]);
   clearTimeout(timer);
-  const spoken = conversationText(server.take());
-  const figures = `${running.calls()} model call(s), ${((clock.now() - began) / 1000).toFixed(1)} s`;
+  const exchanges = server.take();
+  const spoken = conversationText(exchanges);
+  const printed = agent.lines().map((line) => `  | ${line}`);
+  // The kit prints a traceback as well.
+  const said = printed.length > 0 ? lines.filter((line) => !line.startsWith(TRACEBACK)) : lines;
+  const figures = `${running.calls() ?? exchanges.length} model call(s), ${((clock.now() - began) / 1000).toFixed(1)} s`;
   const end =
     outcome.kind === "output"
       ? `  reward ${JSON.stringify(outcome.output.reward)}, ${figures}${factsText(outcome.output)}`
       : `  ${outcome.reason}, ${figures}\n${indented(outcome.detail)}`;
-  out(`${[spoken, ...lines.map(printable), end].filter(Boolean).join("\n")}\n`);
+  out(`${[spoken, ...[...said, ...printed].map(printable), end].filter(Boolean).join("\n")}\n`);
   return outcome.kind === "output";
+}
+
+const TRACEBACK = "  traceback: ";
+
+function logLines(level: string, message: string, facts: Readonly<Record<string, unknown>> = {}): string[] {
+  const { traceback, ...rest } = facts;
+  const words = Object.keys(rest).length > 0 ? ` ${JSON.stringify(rest)}` : "";
+  const trace = typeof traceback === "string" ? traceback.trimEnd().split("\n") : [];
+  return [`  ${level}: ${message}${words}`, ...trace.map((line) => `${TRACEBACK}${line}`)];
 }
 
 function factsText({ metadata, log_metrics: metrics }: { metadata: object; log_metrics: object }): string {
@@ -144,11 +119,4 @@ function factsText({ metadata, log_metrics: metrics }: { metadata: object; log_m
     ([, facts]) => Object.keys(facts).length > 0,
   );
   return parts.map(([name, facts]) => `\n  ${name} ${printable(JSON.stringify(facts))}`).join("");
-}
-
-function indented(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => `  ${printable(line)}`)
-    .join("\n");
 }

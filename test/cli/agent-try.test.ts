@@ -33,6 +33,58 @@ async function tried(agent: string, tasks: readonly Task[], options: object = {}
 
 const ASK = "const reply = await episode.chat({ messages: [{ role: 'user', content: task.main_query }] });";
 
+describe("a Python agent that is tried", () => {
+  const python = (name: string, body: string) =>
+    file(
+      name,
+      `def rollout(task, episode):\n    reply = episode.chat([{"role": "user", "content": task.main_query}])\n${body}`,
+    );
+
+  test("by the command: conversation, reward and what it printed", { timeout }, () => {
+    const agent = python(
+      "good.py",
+      '    print("so it said")\n    return {"reward": 0.5, "metrics": {"turns": 1}}\n',
+    );
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ["cli/sortie.ts", "agent", "try", agent, "--limit", "1"],
+      { cwd: root, encoding: "utf8" },
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(
+      /^problem-0001\n {2}user:\n {4}\S.*\n {2}assistant:\n {4}Let me.*\n {2}\| so it said\n/,
+    );
+    expect(stdout).toMatch(
+      /\n {2}reward 0\.5, 1 model call\(s\), \d+\.\d s\n {2}log_metrics \{"turns":1\}\n$/,
+    );
+  });
+
+  test("is told by its own lines where it throws", { timeout }, async () => {
+    const { rewarded, said } = await tried(python("bad.py", '    return {"reward": reply["nothing"]}\n'), [
+      makeTask(),
+    ]);
+    expect(rewarded).toBe(false);
+    expect(said).toMatch(/\n {2}\| {3}File ".*bad\.py", line 3, in rollout\n/);
+    expect(said).toMatch(/\n {2}agent-error, 1 model call\(s\), .* s\n {2}KeyError: 'nothing'\n$/);
+  });
+
+  test("that cannot be loaded says what is missing, and where", { timeout }, async () => {
+    const { rewarded, said } = await tried(file("missing.py", "import numpyy\n"), [makeTask()]);
+    expect(rewarded).toBe(false);
+    expect(said).toMatch(
+      /missing\.py cannot be loaded:\n.*missing\.py:1 imports numpyy, which .* does not have/,
+    );
+  });
+
+  test("at an address where nobody is", async () => {
+    const { rewarded, said } = await tried("http://127.0.0.1:9", [makeTask()]);
+    expect(rewarded).toBe(false);
+    expect(said).toMatch(
+      /\n {2}agent-unreachable, 0 model call\(s\), .*\n {2}no agent at http:\/\/127\.0\.0\.1:9/,
+    );
+  });
+});
+
 describe("an agent that is tried", () => {
   test("by the command: conversation, reward and time", { timeout }, () => {
     const { status, stdout, stderr } = spawnSync(

@@ -1,0 +1,103 @@
+/** The agent that is tried: a module, compiled and run in this process; a Python file, served by the kit; or a service. */
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { printable } from "../../cli/terminal-text.ts";
+import { httpAgent } from "../../functions/adapters/agent-http/client.ts";
+import { createChat, neverSent, sharedDispatcher } from "../../functions/adapters/engine/index.ts";
+import type { Agent } from "../../functions/contract/agent.ts";
+import { traceError } from "../../functions/core/error-trace.ts";
+import type { AgentWork, RunningAgent } from "../../functions/core/rollout/agent-runner.ts";
+import { agentsHere } from "../../functions/core/rollout/perform-agent.ts";
+import { remoteAgents } from "../../functions/core/rollout/remote-agents.ts";
+import { packageRoot } from "../../functions/entries.ts";
+import { systemClock as clock } from "../../functions/system-clock.ts";
+import { startPythonAgent } from "../agent/python-agent.ts";
+import { InputError } from "../input-error.ts";
+
+export interface Loaded {
+  start(work: AgentWork): RunningAgent;
+  /** Takes what the agent printed since the last time. */
+  lines(): string[];
+  close(): Promise<void>;
+}
+
+/** Where to build, and which Python runs a Python file. */
+export interface LoadOptions {
+  readonly folder: string;
+  readonly python: string;
+}
+
+/** Undefined where it cannot be loaded, which `out` has been told. */
+export async function loadAgent(
+  agent: string,
+  options: LoadOptions,
+  out: (text: string) => void,
+): Promise<Loaded | undefined> {
+  if (/^https?:\/\//.test(agent)) return served(agent);
+  if (!agent.endsWith(".py")) return await compiled(agent, options.folder, out);
+  try {
+    const lines: string[] = [];
+    const service = await startPythonAgent({
+      file: agent,
+      python: options.python,
+      show: (line) => void lines.push(withoutRollout(line)),
+    });
+    return { ...served(service.url), lines: () => lines.splice(0), close: () => service.close() };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    out(`${printable(agent)} cannot be loaded:\n${indented(error.message)}\n`);
+    return undefined;
+  }
+}
+
+function served(url: string): Loaded {
+  const runner = remoteAgents(httpAgent({ urls: [url], dispatcher: sharedDispatcher(), neverSent }), clock);
+  return { start: (work) => runner.start(work), lines: () => [], close: async () => undefined };
+}
+
+/** What stands between the agent and this file. */
+const ours = ["functions/", "local/"].map((name) => `${packageRoot}/${name}`);
+
+async function compiled(
+  file: string,
+  folder: string,
+  out: (text: string) => void,
+): Promise<Loaded | undefined> {
+  const outfile = join(folder, "index.mjs");
+  const bundle = pathToFileURL(outfile).href;
+  try {
+    await build({
+      entryPoints: [resolve(file)],
+      outfile,
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      sourcemap: true,
+      keepNames: true,
+      logLevel: "error",
+      banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
+    });
+    const { default: agent } = (await import(bundle)) as { default?: unknown };
+    if (typeof agent !== "function")
+      throw new TypeError("expected a function as its default export, found none: export default agent");
+    const describe = (thrown: unknown) => traceError(thrown, { bundle, without: ours });
+    const runner = agentsHere(agent as Agent, (grant) => createChat({ ...grant, clock }), describe);
+    return { start: (work) => runner.start(work), lines: () => [], close: async () => undefined };
+  } catch (error) {
+    out(`${printable(file)} cannot be loaded:\n${indented(traceError(error, { bundle }))}\n`);
+    return undefined;
+  }
+}
+
+/** One task at a time: whose line it is needs no words. */
+function withoutRollout(line: string): string {
+  return line.replace(/^\[[^\]]*\] /, "");
+}
+
+export function indented(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => `  ${printable(line)}`)
+    .join("\n");
+}
