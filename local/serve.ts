@@ -32,7 +32,7 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
       keepDir: options.keep === undefined ? undefined : await keptFolder(options.keep),
       tickSeconds: TICK_SECONDS,
       python: options.python,
-      environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0" },
+      environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0", ...options.endpoints },
       logFile: log,
       onLog: (entry) => {
         const line = attemptLine(entry);

@@ -19,8 +19,10 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 try {
   const asked = readOptions(process.argv);
   const tasks = await tasksOf(asked);
-  const { agent, close } = await startAgent(asked, (line) => process.stderr.write(`agent: ${line}\n`));
-  const options = { ...asked, agent };
+  const { agent, endpoints, close } = await startAgent(asked, (line) =>
+    process.stderr.write(`agent: ${line}\n`),
+  );
+  const options = { ...asked, agent, endpoints };
   try {
     if (options.serve) await serve(options, tasks, stop.signal);
     else await runToTheEnd(options, tasks);

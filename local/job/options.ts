@@ -18,6 +18,10 @@ export interface JobOptions {
   readonly engine: string | undefined;
   /** Undefined: as cdk.json says, else that of the fleet's name, else math. An object is one of the setting's. */
   readonly agent: AgentChoice;
+  /** What stands for runtimes of AgentCore: a Python file, or the address of a service. */
+  readonly runtime?: string;
+  /** Variables of the functions that say where parts of AWS stand here. */
+  readonly endpoints?: Readonly<Record<string, string>>;
   /** Runs a Python agent. */
   readonly python: string;
   /** A file as cdk.json is; undefined for the project's. */
@@ -48,6 +52,10 @@ export function readOptions(argv: readonly string[]): JobOptions {
     .option(
       "--agent <name>",
       "math, calculator, the path of your own (.ts, .js, .py), or the address of its service (default: as cdk.json says, else that of the fleet's name, else math)",
+    )
+    .option(
+      "--runtime <agent>",
+      "what stands for the settings' runtime of AgentCore: a .py file, or the address of its service",
     )
     .option("--python <command>", "what runs a .py agent: 3.10 or newer", "python3")
     .option("--settings <cdk.json>", "settings to run with (default: the project's cdk.json)")

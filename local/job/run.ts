@@ -15,6 +15,7 @@ import { InputError } from "../input-error.ts";
 import { synthesise } from "../synth.ts";
 import { type System, startSystem } from "../system.ts";
 import { type Account, Accounting, engineAccount } from "./accounting.ts";
+import { elsewhereFaults } from "./agents-elsewhere.ts";
 import { fleetsOf } from "./deployment.ts";
 import { EngineSilence } from "./engine-silence.ts";
 import { mixByStep, paced, splitTasks } from "./fleets.ts";
@@ -63,7 +64,7 @@ export async function runJob(
       keepDir: options.keep === undefined ? undefined : folder,
       tickSeconds: TICK_SECONDS,
       python: options.python,
-      environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0" },
+      environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0", ...options.endpoints },
       logFile,
       onLog: (entry) => errors.note(entry),
     });
@@ -82,7 +83,10 @@ export async function build(outDir: string, options: JobOptions, engineUrl: stri
   const written = await writtenSettings(options.settings);
   const note = settingsNote(written);
   if (note !== undefined) process.stderr.write(`${note}\n`);
-  await synthesise(outDir, settings(options, engineUrl, written));
+  const made = settings(options, engineUrl, written);
+  const faults = elsewhereFaults(made, options);
+  if (faults.length > 0) throw new InputError(faults.join("\n"));
+  await synthesise(outDir, made);
 }
 
 export async function keptFolder(name: string): Promise<string> {
