@@ -14,7 +14,10 @@ export default defineConfig({
         // Loading the CDK takes seconds: files that only synthesise share one that is loaded.
         test: { name: "lib", include: ["test/lib/**/*.test.ts"], isolate: false },
       },
-      { extends: true, test: { name: "rest", exclude: [...configDefaults.exclude, "test/lib/**"] } },
+      {
+        extends: true,
+        test: { name: "rest", exclude: [...configDefaults.exclude, "test/lib/**", "cli/init/template/**"] },
+      },
     ],
   },
 });

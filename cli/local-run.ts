@@ -1,6 +1,6 @@
 /** How `sortie … --local` finds a system that runs on this machine: a file that `npm start -- --serve` keeps. */
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import * as z from "zod";
 import { packageRoot } from "../functions/entries.ts";
 import { CommandFailure } from "./failures.ts";
@@ -22,9 +22,10 @@ export const localRunSchema = z.object({
 });
 export type LocalRun = z.infer<typeof localRunSchema>;
 
-/** `SORTIE_LOCAL_RUN`, or `.local/run.json` in the package's folder. */
+/** `SORTIE_LOCAL_RUN`, or `.local/run.json` in a checkout; of the installed package, in the folder of the project. */
 export function localRunFile(environment: NodeJS.ProcessEnv = process.env): string {
-  return environment["SORTIE_LOCAL_RUN"] || join(packageRoot, ".local", "run.json");
+  const project = extname(import.meta.filename) === ".js" ? process.cwd() : packageRoot;
+  return environment["SORTIE_LOCAL_RUN"] || join(project, ".local", "run.json");
 }
 
 const START_ONE = "start one with: npm start -- --serve";

@@ -7,10 +7,12 @@ import { registerDoctor } from "./doctor/command.ts";
 import { registerEngine } from "./engine.ts";
 import { registerEpisodes } from "./episodes.ts";
 import { CommandFailure, Interrupted } from "./failures.ts";
+import { registerInit } from "./init/command.ts";
 import { type Io, safeIo } from "./io.ts";
 import { registerPause } from "./pause.ts";
 import { registerPush } from "./push/command.ts";
 import { registerRollout } from "./rollout.ts";
+import { registerStart } from "./start.ts";
 import { registerStats } from "./stats.ts";
 import { printable } from "./terminal-text.ts";
 
@@ -27,6 +29,8 @@ const subcommands: readonly ((program: Command, io: Io) => void)[] = [
   registerEngine,
   registerDoctor,
   registerAgent,
+  registerInit,
+  registerStart,
 ];
 
 const ABOUT_EXIT_CODES = `

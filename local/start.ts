@@ -35,7 +35,8 @@ try {
 }
 
 async function runToTheEnd(options: JobOptions, tasks: Task[]): Promise<void> {
-  process.stderr.write(`${options.rollouts} rollouts on this machine; the functions are being built …\n`);
+  const expected = Math.min(options.rollouts, tasks.length * options.repeats);
+  process.stderr.write(`${expected} rollouts on this machine; the functions are being built …\n`);
   const { summary, faults, stopped, logFile } = await runJob(options, tasks, stop.signal);
   // With --json, standard output is that alone.
   (options.json ? process.stderr : process.stdout).write(`${renderSummary(summary)}\n`);

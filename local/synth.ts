@@ -1,27 +1,26 @@
 /** The template that a local run is built from: the CDK app itself, synthesised with settings for one machine. */
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { InputError } from "./input-error.ts";
 
-const projectRoot = join(import.meta.dirname, "..");
+const app = join(import.meta.dirname, `../lib/app${extname(import.meta.filename)}`);
 
 /**
- * Runs the app as `cdk synth` would, without the CDK's own command line. If it fails, throws `InputError` with the app's
- * words.
+ * Runs the app as `cdk synth` would, without the CDK's own command line: in this folder, which relative paths in settings
+ * start from. If it fails, throws `InputError` with the app's words.
  */
 export async function synthesise(outDir: string, context: Readonly<Record<string, unknown>>): Promise<void> {
-  const app = spawn(process.execPath, ["lib/app.ts"], {
-    cwd: projectRoot,
+  const child = spawn(process.execPath, [app], {
     env: { ...process.env, CDK_OUTDIR: outDir, CDK_CONTEXT_JSON: JSON.stringify(context) },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let words = "";
-  for (const stream of [app.stdout, app.stderr])
+  for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => {
       words += text;
     });
   const code = await new Promise<number | null>((resolve, reject) =>
-    app.on("error", reject).on("close", resolve),
+    child.on("error", reject).on("close", resolve),
   );
   if (code !== 0) throw new InputError(`the CDK app failed (exit code ${code}):\n${words.trim()}`);
 }

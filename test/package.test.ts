@@ -11,16 +11,19 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { packingAlone } from "./support/packing.ts";
 
 const root = join(import.meta.dirname, "..");
 let folder: string;
 
 /** A CDK app of somebody's own, with this package as npm would install it and the other packages beside it. */
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "sortie-package-"));
   const modules = join(folder, "node_modules");
   mkdirSync(join(modules, "sortie"), { recursive: true });
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root });
+  await packingAlone(() =>
+    execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root }),
+  );
   const [tarball] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
   execFileSync("tar", [
     "-xzf",

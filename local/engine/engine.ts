@@ -69,7 +69,7 @@ export class EngineState {
   #launchers = new AbortController();
   readonly #closed = new AbortController();
   /** Fires when this process of the engine is gone. */
-  readonly closed = this.#closed.signal;
+  readonly closed: AbortSignal = this.#closed.signal;
 
   constructor({ clock, seed, config, model, ledger }: EngineParts) {
     this.clock = clock;

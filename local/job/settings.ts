@@ -1,6 +1,5 @@
 /** The settings of a local run: those of cdk.json, as far as one machine can have them. */
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import * as z from "zod";
 import { InputError } from "../input-error.ts";
 import { fleetSettings } from "./fleets.ts";
@@ -16,10 +15,8 @@ const cdkJson = z.object({ context: z.record(z.string(), z.unknown()).default({}
 
 export type Written = Readonly<Record<string, unknown>>;
 
-/** The context of cdk.json, or of the file that is named. @throws InputError */
-export async function writtenSettings(
-  file: string = join(import.meta.dirname, "../../cdk.json"),
-): Promise<Written> {
+/** The context of this folder's cdk.json, or of the file that is named. @throws InputError */
+export async function writtenSettings(file = "cdk.json"): Promise<Written> {
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     throw new InputError(`${file}: expected a file as cdk.json is, could not read it (${error.code})`);
   });

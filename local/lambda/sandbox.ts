@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
+import { extname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { packageRoot } from "../../functions/entries.ts";
 import { arn } from "../region.ts";
 import { type EnvironmentFacts, processEnvironment } from "./environment.ts";
 import {
@@ -15,8 +17,12 @@ import { forEachLine } from "./lines.ts";
 import { isPython } from "./python.ts";
 import { RuntimeApi } from "./runtime-api.ts";
 
-const runtimeClient = fileURLToPath(import.meta.resolve("aws-lambda-ric"));
-const preload = new URL("./child/preload.mjs", import.meta.url).href;
+// Packing takes its one file along: its installation would compile a native part, which `preload` replaces.
+const runtimeClient =
+  extname(import.meta.filename) === ".ts"
+    ? fileURLToPath(import.meta.resolve("aws-lambda-ric"))
+    : join(packageRoot, "dist", "aws-lambda-ric", "index.mjs");
+const preload = pathToFileURL(join(packageRoot, "local", "lambda", "child", "preload.mjs")).href;
 
 export interface SandboxOptions extends Omit<EnvironmentFacts, "runtimeApi"> {
   /** Lambda's name of it. Default: Node.js. */

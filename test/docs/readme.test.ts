@@ -55,6 +55,10 @@ describe("every command is run by CI", () => {
       [".ci/clients-check", "test/docs/aws-clients.test.ts"],
       ["test/docs/aws-clients.test.ts", "aws sqs send-message"],
     ],
+    "npx sortie init ../my-rollouts": [
+      [".ci/run", "\n.ci/project-check\n"],
+      [".ci/project-check", "\nnpx sortie init "],
+    ],
     "npx sortie": [["test/docs/readme.test.ts", "command lines of sortie"]],
   };
 
