@@ -14,6 +14,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { packingAlone } from "./support/packing.ts";
 
 const root = join(import.meta.dirname, "..");
+/** It compiles the package, and bundles from it. */
+const timeout = 180_000;
 let folder: string;
 
 /** A CDK app of somebody's own, with this package as npm would install it and the other packages beside it. */
@@ -35,10 +37,12 @@ beforeAll(async () => {
   for (const name of readdirSync(join(root, "node_modules")))
     symlinkSync(join(root, "node_modules", name), join(modules, name));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-});
+}, timeout);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("three lines of somebody's own CDK app make a fleet, with their own agent in its bundle", () => {
+test("three lines of somebody's own CDK app make a fleet, with their own agent in its bundle", {
+  timeout,
+}, () => {
   writeFileSync(
     join(folder, "my-agent.ts"),
     `import type { Agent } from "sortie/agent";

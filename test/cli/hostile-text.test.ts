@@ -149,6 +149,8 @@ const lines: readonly [string, ...string[]][] = [
   ["engine agree --engine {evil}"],
   ["engine log --engine {evil}"],
   ["agent try {evil} --tasks {tasks}"],
+  ["init {tasks}/{evil}"],
+  ["start --rollouts {evil}"],
   ["engine restart --wait --timeout 1s"],
   ["doctor"],
   ["doctor --table {evil}"],
