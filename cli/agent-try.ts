@@ -1,5 +1,5 @@
 /** `sortie agent try`: an agent on a few tasks, at once. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { watch } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import type { Command } from "commander";
@@ -17,6 +17,7 @@ interface TryCommandOptions {
   readonly apiKeyEnv?: string;
   readonly python: string;
   readonly watch: boolean;
+  readonly strict: boolean;
 }
 
 const HELP = `
@@ -46,29 +47,47 @@ export function registerAgent(program: Command, io: Io): void {
     .option("--model-name <name>", "the model there (default: the first that it lists)")
     .option("--api-key-env <name>", "the variable that holds the server's key")
     .option("--python <program>", "what runs a Python file: 3.10 or newer", "python3")
+    .option("--strict", "faults of the agent's types are errors", false)
     .option("--watch", "again after each change in the agent's folder, until Ctrl-C", false)
     .addHelpText("after", HELP)
     .action(async (file: string, options: TryCommandOptions) => {
       if (options.watch) return await tryAtEachChange(file, options, io);
-      if ((await tryOnce(file, options)) !== 0)
+      if ((await tryOnce(file, options, io)) !== 0)
         throw new CommandFailure("not every task got a reward: see above");
     });
 }
 
-/** The local system is a program beside this one, as the CDK app is. */
-const program = join(import.meta.dirname, `../local/try/main${extname(import.meta.filename)}`);
+/** Programs beside this one, as the CDK app is. */
+const beside = (name: string) => join(import.meta.dirname, `../${name}${extname(import.meta.filename)}`);
+const program = beside("local/try/main");
+const checker = beside("lib/check-types");
 
-async function tryOnce(agent: string, options: TryCommandOptions): Promise<number | null> {
-  const { watch: _, timeout, baseUrl, model = baseUrl, ...rest } = options;
+async function tryOnce(agent: string, options: TryCommandOptions, io: Io): Promise<number | null> {
+  const { watch: _, strict, timeout, baseUrl, model = baseUrl, ...rest } = options;
+  const types = checkTypes(agent, strict);
   const given = JSON.stringify({ ...rest, model, agent, timeoutSeconds: timeout });
   const child = spawn(process.execPath, ["--enable-source-maps", program, given], { stdio: "inherit" });
-  return await new Promise((resolve, reject) => child.on("error", reject).on("close", resolve));
+  const code = await new Promise<number | null>((resolve, reject) =>
+    child.on("error", reject).on("close", resolve),
+  );
+  const fault = await types;
+  if (fault !== "") io.err(fault);
+  return strict && fault !== "" ? 1 : code;
+}
+
+/** Beside the run, which it does not delay; its words come last. */
+async function checkTypes(agent: string, strict: boolean): Promise<string> {
+  if (!/\.[cm]?ts$/.test(agent)) return "";
+  const words = [checker, agent, ...(strict ? ["strict"] : [])];
+  return await new Promise((resolve) => {
+    execFile(process.execPath, words, (_, stdout) => resolve(stdout));
+  });
 }
 
 async function tryAtEachChange(agent: string, options: TryCommandOptions, io: Io): Promise<void> {
   for (;;) {
     const changed = nextChange(dirname(agent));
-    await tryOnce(agent, options);
+    await tryOnce(agent, options, io);
     io.err("waiting for a change …\n");
     await changed;
   }

@@ -1,6 +1,10 @@
 /** The CDK app: `cdk.json` names it. Settings come from context, as `cdk deploy -c engineUrl=http://10.0.0.7:10086`. */
+import { dirname } from "node:path";
 import { App } from "aws-cdk-lib";
 import { VALIDATE_AGAINST_DEFAULT_RULES } from "aws-cdk-lib/cx-api";
+import { agentsFolder } from "../functions/entries.ts";
+import { agentWay } from "./agent-settings.ts";
+import { typeFaults, typeWarning } from "./agent-types.ts";
 import { needsLookup } from "./network-settings.ts";
 import { decodeSettings, type Settings } from "./settings.ts";
 import { SettingsError } from "./settings-error.ts";
@@ -11,7 +15,10 @@ const app = new App({ analyticsReporting: false });
 try {
   const settings = decodeSettings(app.node.getAllContext());
   toleratePlaceholders(settings);
+  // Beside the bundling, which takes longer.
+  const faults = typeFaults(ownAgents(settings));
   new SortieStack(app, settings.stackName, { settings, ...environmentOf(settings) });
+  warnOfTypes(await faults);
 } catch (error) {
   // What is wrong with a bundle has been said by its own tools.
   const words = error instanceof SettingsError ? error.message : bundlingFailure(error);
@@ -19,6 +26,20 @@ try {
   console.error(words);
   // At once, so that no empty template is written.
   process.exit(1);
+}
+
+/** The files of agents that did not come with this package. */
+function ownAgents({ fleets }: Settings): string[] {
+  return Object.values(fleets)
+    .map(({ agent }) => agentWay(agent))
+    .flatMap((way) => (way.kind === "module" && dirname(way.entry) !== agentsFolder ? [way.entry] : []));
+}
+
+function warnOfTypes(faults: readonly string[]): void {
+  if (faults.length === 0) return;
+  const isStrict = process.env["SORTIE_STRICT_TYPES"] === "1";
+  console.error(typeWarning(faults, isStrict));
+  if (isStrict) process.exit(1);
 }
 
 /** Before a VPC has been looked up, placeholders stand for its subnets, and the CDK's own checks would refuse those. */

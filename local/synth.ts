@@ -7,11 +7,17 @@ const app = join(import.meta.dirname, `../lib/app${extname(import.meta.filename)
 
 /**
  * Runs the app as `cdk synth` would, without the CDK's own command line: in this folder, which relative paths in settings
- * start from. If it fails, throws `InputError` with the app's words.
+ * start from. Resolves to its warning of an agent's types; with `isStrict` that is an error. If it fails, throws
+ * `InputError` with the app's words.
  */
-export async function synthesise(outDir: string, context: Readonly<Record<string, unknown>>): Promise<void> {
+export async function synthesise(
+  outDir: string,
+  context: Readonly<Record<string, unknown>>,
+  isStrict = false,
+): Promise<string | undefined> {
+  const strict = isStrict ? { SORTIE_STRICT_TYPES: "1" } : {};
   const child = spawn(process.execPath, [app], {
-    env: { ...process.env, CDK_OUTDIR: outDir, CDK_CONTEXT_JSON: JSON.stringify(context) },
+    env: { ...process.env, CDK_OUTDIR: outDir, CDK_CONTEXT_JSON: JSON.stringify(context), ...strict },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let words = "";
@@ -23,4 +29,5 @@ export async function synthesise(outDir: string, context: Readonly<Record<string
     child.on("error", reject).on("close", resolve),
   );
   if (code !== 0) throw new InputError(`the CDK app failed (exit code ${code}):\n${words.trim()}`);
+  return /^warning: .*types are wrong:(?:\n {2}.*)*/m.exec(words)?.[0];
 }

@@ -31,6 +31,8 @@ export interface JobOptions {
   readonly json: boolean;
   /** Keep everything running, for the sortie command, and push nothing. */
   readonly serve: boolean;
+  /** Faults of an agent's types are errors. */
+  readonly strict?: boolean;
   /** Of the stand-in. */
   readonly engineVersion: EngineVersion;
   /** The stand-in waits for its training config. */
@@ -58,6 +60,7 @@ export function readOptions(argv: readonly string[]): JobOptions {
       "what stands for the settings' runtime of AgentCore: a .py file, or the address of its service",
     )
     .option("--python <command>", "what runs a .py agent: 3.10 or newer", "python3")
+    .option("--strict", "faults of the agent's types end the run, rather than being a warning")
     .option("--settings <cdk.json>", "settings to run with (default: the project's cdk.json)")
     .option(
       "--fleets <shares>",

@@ -86,7 +86,8 @@ export async function build(outDir: string, options: JobOptions, engineUrl: stri
   const made = settings(options, engineUrl, written);
   const faults = elsewhereFaults(made, options);
   if (faults.length > 0) throw new InputError(faults.join("\n"));
-  await synthesise(outDir, made);
+  const warning = await synthesise(outDir, made, options.strict);
+  if (warning !== undefined) process.stderr.write(`${warning}\n`);
 }
 
 export async function keptFolder(name: string): Promise<string> {

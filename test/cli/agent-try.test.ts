@@ -1,5 +1,5 @@
 /** `sortie agent try`, with the real command. */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -206,4 +206,45 @@ test("a conversation says each message once, folds what tools say, and cannot co
     "  user:\n    2+2?\ufffd[2J\n  assistant:\n    → calculator({})\n" +
       `  tool:\n    ${"x".repeat(400)}… (100 characters more)\n  no answer: HTTP 500, busy`,
   );
+});
+
+test("an agent's types are checked beside its run: a warning, and with --strict an error", {
+  timeout,
+}, () => {
+  const agent = file("typed.ts", "const reward: string = 1;\nexport default async () => ({ reward });\n");
+  const tried = (...more: string[]) =>
+    spawnSync(process.execPath, ["cli/sortie.ts", "agent", "try", agent, "--limit", "1", ...more], {
+      cwd: root,
+      encoding: "utf8",
+    });
+  const warned = tried();
+  expect(warned.stderr).toBe(
+    `warning: the agent's types are wrong:\n  ${agent}(1,7): error TS2322: Type 'number' is not assignable to type 'string'.\n`,
+  );
+  expect(warned.stdout).toContain("\n  reward 1, 0 model call(s), ");
+  expect(warned.status).toBe(0);
+  const strict = tried("--strict");
+  expect(strict.stderr).toContain("the agent's types are wrong:\n");
+  expect(strict.status).toBe(1);
+});
+
+test("with --watch it runs again after each change, until it is stopped", { timeout }, async () => {
+  const agent = file("watched.ts", "export default async () => ({ reward: 0.25 });\n");
+  const child = spawn(process.execPath, ["cli/sortie.ts", "agent", "try", agent, "--limit", "1", "--watch"], {
+    cwd: root,
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => {
+      said += String(chunk);
+    });
+  const waits = () => said.split("waiting for a change …").length - 1;
+  await expect.poll(waits, { timeout: 30_000 }).toBe(1);
+  expect(said).toContain("reward 0.25");
+  writeFileSync(agent, "export default async () => { throw new Error('a slip'); };\n");
+  await expect.poll(() => said, { timeout: 30_000 }).toContain("Error: a slip");
+  await expect.poll(waits, { timeout: 30_000 }).toBeGreaterThanOrEqual(2);
+  writeFileSync(agent, "export default async () => ({ reward: 0.75 });\n");
+  await expect.poll(() => said, { timeout: 30_000 }).toContain("reward 0.75");
 });
