@@ -1,7 +1,7 @@
 /** The agent that is tried: a module, compiled and run in this process; a Python file, served by the kit; or a service. */
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
+import { type BuildFailure, build } from "esbuild";
 import { printable } from "../../cli/terminal-text.ts";
 import { httpAgent } from "../../functions/adapters/agent-http/client.ts";
 import { createChat, neverSent, sharedDispatcher } from "../../functions/adapters/engine/index.ts";
@@ -75,7 +75,8 @@ async function compiled(
       format: "esm",
       sourcemap: true,
       keepNames: true,
-      logLevel: "error",
+      // Told below, by its lines alone.
+      logLevel: "silent",
       banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
     });
     const { default: agent } = (await import(bundle)) as { default?: unknown };
@@ -85,9 +86,21 @@ async function compiled(
     const runner = agentsHere(agent as Agent, (grant) => createChat({ ...grant, clock }), describe);
     return { start: (work) => runner.start(work), lines: () => [], close: async () => undefined };
   } catch (error) {
-    out(`${printable(file)} cannot be loaded:\n${indented(traceError(error, { bundle }))}\n`);
+    out(
+      `${printable(file)} cannot be loaded:\n${indented(buildFaults(error) ?? traceError(error, { bundle }))}\n`,
+    );
     return undefined;
   }
+}
+
+/** What the bundler could not read or find, by file and line; undefined for what failed later. */
+function buildFaults(error: unknown): string | undefined {
+  const { errors } = error as Partial<BuildFailure>;
+  if (!Array.isArray(errors)) return undefined;
+  const lines = (errors as BuildFailure["errors"]).map(({ location, text }) =>
+    location ? `${location.file}:${location.line}:${location.column + 1}: ${text}` : text,
+  );
+  return lines.join("\n");
 }
 
 /** One task at a time: whose line it is needs no words. */
