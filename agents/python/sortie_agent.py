@@ -594,16 +594,18 @@ def _last_line_in(path: Path, error: BaseException) -> str:
 
 
 def _target(module: Any, path: Path) -> tuple[str, Any]:
-    """The function or the app that the file holds."""
+    """The function or the app that the file holds. An app comes first: its entrypoint may be called rollout too."""
+    for value in vars(module).values():
+        is_app = callable(getattr(value, "run", None)) and callable(getattr(value, "entrypoint", None))
+        # The class stands in the file as well: it was imported.
+        if is_app and not inspect.isclass(value):
+            return "app", value
     function = getattr(module, "rollout", None)
     if callable(function):
         takes = [p for p in inspect.signature(function).parameters.values() if p.default is inspect.Parameter.empty]
         if len([p for p in takes if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]) != 2:
             raise _UserError(f"{path}: expected rollout(task, episode), found rollout{inspect.signature(function)}")
         return "function", function
-    for name, value in vars(module).items():
-        if callable(getattr(value, "run", None)) and callable(getattr(value, "entrypoint", None)):
-            return "app", value
     raise _UserError(
         f"{path}: expected a function `rollout(task, episode)`, or an app of bedrock-agentcore or "
         f"agentcore-rl-toolkit, found neither; it defines {', '.join(_own_names(module)) or 'nothing'}"

@@ -352,6 +352,21 @@ class TheCommandLine(unittest.TestCase):
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
         self.assertEqual((done.returncode, f"port {taken} is taken" in done.stderr), (3, True))
 
+    def test_an_app_is_served_though_its_class_stands_before_it_and_its_entrypoint_is_called_rollout(self):
+        module = (
+            "class App:\n"
+            "    def entrypoint(self, function):\n        self.function = function\n        return function\n"
+            "    def run(self, port, host):\n        print('served by', self.function.__name__)\n"
+        )
+        source = (
+            "import sys, types\nmodule = types.ModuleType('the_apps')\n"
+            f"exec({module!r}, module.__dict__)\nsys.modules['the_apps'] = module\n"
+            "from the_apps import App\napp = App()\n@app.entrypoint\ndef rollout(payload):\n    return {}\n"
+        )
+        done = self.run_kit(source)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("served by rollout", done.stdout)
+
     def test_lines_of_output_name_their_rollout(self):
         path = Path(tempfile.mkdtemp()) / "my_agent.py"
         path.write_text("print('loading')\ndef rollout(task, episode):\n    print('at work')\n    return 1\n")
