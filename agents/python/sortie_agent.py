@@ -208,14 +208,22 @@ def _run(function: Callable[..., Any], payload: dict[str, Any], stop: threading.
         return _failure(error, 500, "agent")
 
 
-def _openai_status(error: BaseException) -> int | None:
-    """The model's HTTP status where an error is of the OpenAI SDK, 0 where no answer came; None for any other error."""
-    if type(error).__module__.split(".")[0] != "openai":
-        return None
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int):
-        return status
-    return 0 if type(error).__name__ in ("APIConnectionError", "APITimeoutError") else None
+def _openai_status(error: BaseException | None) -> int | None:
+    """The model's HTTP status where an error is of the OpenAI SDK, 0 where no answer came; None for any other error.
+
+    Frameworks raise errors of their own from the SDK's: the causes count as well.
+    """
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        if type(error).__module__.split(".")[0] == "openai":
+            status = getattr(error, "status_code", None)
+            if isinstance(status, int):
+                return status
+            if type(error).__name__ in ("APIConnectionError", "APITimeoutError"):
+                return 0
+        seen.append(error)
+        error = error.__cause__
+    return None
 
 
 def _call(function: Callable[..., Any], task: Task, episode: Episode) -> Any:

@@ -97,28 +97,38 @@ function wrongAnswer(answer: string, error: number): string {
 function nextMessage(request: ChatRequest, plan: Plan): ChatMessage {
   const turn = request.messages.filter((message) => message.role === "tool").length;
   const calls = plan.firstCall === "good" ? 1 : 2;
-  if (offersCalculator(request.tools) && turn < calls) {
-    return { role: "assistant", content: null, tool_calls: [toolCall(plan, turn)] };
-  }
+  const tool = toolAmong(request.tools);
+  if (tool !== undefined && turn < calls)
+    return { role: "assistant", content: null, tool_calls: [toolCall(tool, plan, turn)] };
   const answer = plan.boxed ? `The answer is \\boxed{${plan.answer}}.` : `So it must be ${plan.answer}`;
   return { role: "assistant", content: `Let me work it out: ${plan.expression}. ${answer}` };
 }
 
-function toolCall(plan: Plan, turn: number): ToolCall {
-  const written = JSON.stringify({ expression: plan.expression });
+/** The tools that it knows how to use. */
+const known = {
+  calculator: { misnamed: "calculate", arguments: (expression: string) => ({ expression }) },
+  python: { misnamed: "run_code", arguments: (expression: string) => ({ code: `print(${expression})` }) },
+} as const;
+type Tool = keyof typeof known;
+
+function toolCall(tool: Tool, plan: Plan, turn: number): ToolCall {
+  const written = JSON.stringify(known[tool].arguments(plan.expression));
   const shape = turn === 0 ? plan.firstCall : "good";
   return {
     id: `call_${hash(written).toString(36)}_${turn}`,
     type: "function",
     function: {
-      name: shape === "unknown-tool" ? "calculate" : "calculator",
+      name: shape === "unknown-tool" ? known[tool].misnamed : tool,
       arguments: shape === "truncated" ? written.slice(0, -4) : written,
     },
   };
 }
 
-function offersCalculator(tools: readonly unknown[] | undefined): boolean {
-  return tools?.some((tool) => JSON.stringify(tool)?.includes('"name":"calculator"')) ?? false;
+function toolAmong(tools: readonly unknown[] | undefined): Tool | undefined {
+  const offered = tools?.map((tool) => JSON.stringify(tool) ?? "") ?? [];
+  return (Object.keys(known) as Tool[]).find((name) =>
+    offered.some((tool) => tool.includes(`"name":"${name}"`)),
+  );
 }
 
 /** Four characters a token, as English text has about. */

@@ -4,7 +4,8 @@ import type { InvocationResult } from "./invocation.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
 /** How long Lambda gives a module to load. */
-const initTimeoutMs = 10_000;
+/** After so long Lambda gives up loading a handler's module, and begins it anew within the invocation's own time. */
+const INIT_MS = 10_000;
 
 export interface LambdaFunctionOptions extends Omit<SandboxOptions, "initTimeoutMs"> {
   /** Invocations beyond it are throttled; no limit where it is left out. */
@@ -88,7 +89,7 @@ export class LambdaFunction {
   }
 
   async #start(): Promise<Sandbox> {
-    const sandbox = await Sandbox.start({ initTimeoutMs, ...this.#options });
+    const sandbox = await Sandbox.start({ initTimeoutMs: loadLimitMs(this.#options), ...this.#options });
     // Busy from the start, or somebody else might take it.
     this.#busy.add(sandbox);
     this.#sandboxes.add(sandbox);
@@ -112,4 +113,9 @@ export class LambdaFunction {
 
 function refused(type: string, message: string): InvocationResult {
   return { status: "error", requestId: randomUUID(), error: { type, message, trace: [] } };
+}
+
+/** Until a module that does not load has failed, first by itself and then in an invocation. */
+export function loadLimitMs({ timeoutMs }: Pick<SandboxOptions, "timeoutMs">): number {
+  return INIT_MS + timeoutMs;
 }

@@ -162,6 +162,18 @@ class TheService(unittest.TestCase):
             answer = Service(agent).post(body())[1]
             self.assertEqual((answer["status_code"], answer["error_type"], answer.get("model_status")), expected)
 
+    def test_a_framework_s_error_from_one_of_the_openai_sdk_is_the_models_too(self):
+        sdk = type("RateLimitError", (Exception,), {"__module__": "openai", "status_code": 429})
+
+        def agent(task, episode):
+            try:
+                raise sdk("too many")
+            except sdk as error:
+                raise RuntimeError("the loop failed") from error
+
+        answer = Service(agent).post(body())[1]
+        self.assertEqual((answer["error_type"], answer["model_status"]), ("model", 429))
+
     def test_what_is_no_output_is_refused_with_what_was_found(self):
         for result, found in [
             (None, "found NoneType"),
@@ -343,6 +355,11 @@ class TheCommandLine(unittest.TestCase):
         self.assertIn("expected a function `rollout(task, episode)`", done.stderr)
         self.assertIn("it defines run", done.stderr)
         self.assertIn("found rollout(task)", self.run_kit("def rollout(task):\n    return 1\n").stderr)
+
+    def test_an_app_is_what_was_made_of_its_class_not_the_class(self):
+        app = "class App:\n    def entrypoint(self, f):\n        return f\n    def run(self, port, host):\n"
+        done = self.run_kit(app + "        print('served', host)\napp = App()\n")
+        self.assertEqual((done.stdout.strip(), done.stderr), ("served 127.0.0.1", ""))
 
     def test_a_port_that_is_taken_is_named(self):
         taken = Service(lambda task, episode: 1).port

@@ -1,7 +1,7 @@
 /** Python agents on this machine, with the real kit. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startPythonAgent } from "../../../local/agent/python-agent.ts";
 import { npmStart } from "../../support/start-command.ts";
@@ -89,5 +89,18 @@ describe("npm start with an agent in Python", { timeout: 120_000 }, () => {
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ pushed: 2, ended: 0, dead: 2 });
     expect(err).toMatch(/agent: \[run\/local-\w+\/train\/\d\/problem-0001\] KeyError: 'reference'/);
+  });
+
+  test("an agent that always gives its episodes back is bounded by maxDiscards", async () => {
+    const file = agentFile(
+      "import sortie_agent\ndef rollout(task, episode):\n    raise sortie_agent.Discard('no sandbox')\n",
+    );
+    const settings = join(dirname(file), "cdk.json");
+    writeFileSync(settings, JSON.stringify({ context: { maxDiscards: 2, maxAttempts: 1 } }));
+    const options = ["--agent", file, "--settings", settings, "--rollouts", "2", "--json"];
+    const { code, out, err } = await npmStart(...options).done;
+    expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+    // Twice for nothing, then it is an attempt, of which each has one.
+    expect(JSON.parse(out)).toMatchObject({ pushed: 2, ended: 0, dead: 2, attempts: 6, engine_open: 0 });
   });
 });

@@ -154,6 +154,18 @@ describe("the model", () => {
   });
 });
 
+test("with a tool that runs Python it writes programs, some of them under another name", () => {
+  const tools = [{ type: "function", function: { name: "python" } }];
+  const calls = tasks.map(({ main_query }, at) => {
+    const request = { messages: [{ role: "user" as const, content: main_query }], tools };
+    return model(request, { globalStep: 1, episodeUuid: `e${at}` }).message.tool_calls?.[0]?.function;
+  });
+  const programs = calls.filter((call) => call?.name === "python" && call.arguments.endsWith('"}'));
+  expect(programs.length).toBeGreaterThan(140);
+  for (const call of programs) expect(JSON.parse(call?.arguments ?? "").code).toMatch(/^print\(.+\)$/);
+  expect(calls.some((call) => call?.name === "run_code")).toBe(true);
+});
+
 describe("with the calculator offered", () => {
   const firstCalls = (globalStep: number) =>
     tasks.map(({ main_query }, at) => {
