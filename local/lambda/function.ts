@@ -3,7 +3,6 @@ import { arn } from "../region.ts";
 import type { InvocationResult } from "./invocation.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
-/** How long Lambda gives a module to load. */
 /** After so long Lambda gives up loading a handler's module, and begins it anew within the invocation's own time. */
 const INIT_MS = 10_000;
 

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { packageRoot } from "../../functions/entries.ts";
 import { npmStart } from "../support/start-command.ts";
@@ -24,6 +24,11 @@ describe.skipIf(python === "")("(run by .ci/agents-check, which installs what th
   test.each(["bedrock_app.py"])("%s behind AgentCore's API", { timeout: 180_000 }, async (file) => {
     const arn = "arn:aws:bedrock-agentcore:eu-west-1:111122223333:runtime/my_agent-AbCdEf1234";
     await endsAll(...settings({ agentcore: { arn } }), "--runtime", join(examples, file));
+  });
+
+  test("the kit is a package with a command", () => {
+    const help = execFileSync(join(dirname(python), "sortie-agent"), ["--help"]).toString();
+    expect(help).toContain("Serves a Python agent to Sortie.");
   });
 
   test.each([

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { LambdaFunction, type LambdaFunctionOptions } from "../../../local/lambda/function.ts";
+import { LambdaFunction, type LambdaFunctionOptions, loadLimitMs } from "../../../local/lambda/function.ts";
 import type { InvocationResult } from "../../../local/lambda/invocation.ts";
 import { listen } from "../helpers/listener.ts";
 
@@ -172,6 +172,10 @@ describe("a handler that cannot be loaded", () => {
     const fn = lambda(handler);
     expect(errorOf(await fn.invoke({})).type).toBe(type);
     expect(errorOf(await fn.invoke({})).type).toBe(type);
+  });
+
+  it("has the invocation's time for loading as well, since Lambda begins it anew there", () => {
+    expect(loadLimitMs({ timeoutMs: 3000 })).toBe(13_000);
   });
 
   it("is killed when loading takes longer than the init timeout", async () => {
