@@ -209,8 +209,10 @@ const noModel = () => ({
   lastCallAt: () => undefined,
 });
 
-async function rowsOf({ what, module, late = false, ...given }: FailureClass): Promise<string[]> {
-  const rows: string[] = [];
+type Row = readonly string[];
+
+async function rowsOf({ what, module, late = false, ...given }: FailureClass): Promise<Row[]> {
+  const rows: Row[] = [];
   if (module) rows.push(row(what, "module", await endOf(agentsHere(module, noModel), late)));
   for (const way of Object.keys(callers) as Elsewhere[]) {
     const service = given[way];
@@ -219,26 +221,33 @@ async function rowsOf({ what, module, late = false, ...given }: FailureClass): P
   return rows;
 }
 
-function row(what: string, way: string, { reason, detail }: End): string {
+function row(what: string, way: string, { reason, detail }: End): Row {
   const cost = reason === "ended" ? "" : usesUpAnAttempt(reason as never) ? "yes" : "no";
   const words = detail
     .replace(/127\.0\.0\.1:\d+/g, "agent")
     .replaceAll("|", "\\|")
     .slice(0, 160);
-  return `| ${what} | ${way} | \`${reason}\` | ${cost} | ${words} |`;
+  return [what, way, `\`${reason}\``, cost, words.trim()];
 }
+
+/** As the formatter would write it. */
+function tableOf(rows: readonly Row[]): string {
+  const widths = head.map((_, at) => Math.max(...[head, ...rows].map((cells) => cells[at]?.length ?? 0)));
+  const line = (cells: Row) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  return [head, widths.map((width) => "-".repeat(width)), ...rows].map(line).join("\n");
+}
+
+const head = ["what happens", "way", "reason", "uses up an attempt", "the dead letter's words"];
 
 const introduction = `# How an episode ends, by the way its agent runs
 
 One row for each class of failure and way, made by \`test/docs/agent-failures.test.ts\` from the ways as they are deployed,
 at real servers. No failure is ever a reward. What uses up no attempt is bounded elsewhere: \`agent-discarded\` by the
 setting \`maxDiscards\`, \`agent-lost\` by its third time; the circuit stops a fleet whose agent is away.
-
-| what happens | way | reason | uses up an attempt | the dead letter's words |
-| --- | --- | --- | --- | --- |`;
+`;
 
 test("docs/agent-failures.md shows how each failure ends, by way", async () => {
-  const rows: string[] = [];
+  const rows: Row[] = [];
   for (const one of classes) rows.push(...(await rowsOf(one)));
-  await expect(`${introduction}\n${rows.join("\n")}\n`).toMatchFileSnapshot("../../docs/agent-failures.md");
+  await expect(`${introduction}\n${tableOf(rows)}\n`).toMatchFileSnapshot("../../docs/agent-failures.md");
 });
