@@ -5,6 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { styleText } from "node:util";
 import { marked, safeJson, terminalText, withoutForeignControls } from "./terminal-text.ts";
+import { wrapped } from "./wrap.ts";
 
 export type Style = (format: "bold" | "dim" | "red" | "green" | "yellow", text: string) => string;
 
@@ -91,8 +92,9 @@ export function safeIo(io: Io): Io {
     get rows() {
       return io.rows;
     },
-    out: (text) => io.out(terminalText(text)),
-    err: (text) => io.err(terminalText(text)),
+    // A terminal would break a line in the middle of a word.
+    out: (text) => io.out(wrapped(terminalText(text), io.columns)),
+    err: (text) => io.err(wrapped(terminalText(text), io.columns)),
     style: (format, text) => marked(io.style(format, withoutForeignControls(text))),
     ask: async (question) => await io.ask(terminalText(question)),
   };

@@ -6,7 +6,7 @@ import type { Style } from "./io.ts";
 const plainStyle = { head: [], border: [], compact: true };
 /** Padding and borders of two columns. */
 const TWO_COLUMN_FRAME = 7;
-const NARROWEST = 24;
+const NARROWEST = 16;
 const WITHOUT_TERMINAL = 100;
 
 /** Labels on the left, texts on the right, wrapped at the width of the terminal. */

@@ -7,7 +7,7 @@ import { createRandom, hash } from "../random.ts";
 import { type Ailment, type ChaosTask, INJECTED } from "./task-facts.ts";
 
 /** Longer than a thread may be silent. */
-const BLOCK_MS = 7000;
+const BLOCK_MS = 10_000;
 const SLOW_MS = 4000;
 
 const agent: Agent = async (task, episode) => {

@@ -27,7 +27,7 @@ export const paces = {
     sweepIntervalSeconds: 0,
     timeoutSeconds: 30,
     discardSeconds: 8,
-    agentBlockSeconds: 4,
+    agentBlockSeconds: 6,
   },
   /** As deployed, but for a function's time. */
   real: {
