@@ -7,7 +7,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -105,6 +105,7 @@ export default async (task, episode) => {
 
 const judge = await startJudge();
 await writeFile(join(folder, "agent.ts"), agentSource(judge.url));
+await copyFile(join(root, "cdk.json"), join(folder, "cdk.json"));
 await writeFile(join(folder, "train.yaml"), "ajet:\n  backbone: verl\n  model: qwen\n");
 const judged = [1, 2, 3].map((id) => ({
   task_id: `judged-${id}`,

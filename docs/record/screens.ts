@@ -6,7 +6,7 @@
  *
  * Takes about two minutes.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -79,6 +79,7 @@ that there are.
 ];
 
 await writeFile(join(folder, "agent.ts"), agent);
+await copyFile(join(root, "cdk.json"), join(folder, "cdk.json"));
 await writeFile(
   join(folder, "broken.jsonl"),
   '{"task_id": "broken", "main_query": "1 + 1", "metadata": {"answer": "2"}}\n',
