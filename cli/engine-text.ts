@@ -8,6 +8,13 @@ import type { Io } from "./io.ts";
 import { labelledTable } from "./tables.ts";
 import { printable } from "./terminal-text.ts";
 
+/** What a snapshot saw, at unix ms. */
+export interface Answered {
+  readonly at: number;
+  readonly status: string;
+  readonly step: number | null;
+}
+
 export interface EngineSeen {
   readonly engine: string;
   readonly desired: Desired | undefined;
@@ -15,6 +22,8 @@ export interface EngineSeen {
   readonly observed: Observed | undefined;
   /** Of the newest snapshot. */
   readonly pool?: PoolInformation | null | undefined;
+  /** It answers again, and the drive has not looked yet. */
+  readonly since?: Answered | undefined;
 }
 
 export function wishText(engine: string, desired: Desired): string {
@@ -35,7 +44,7 @@ export function engineText(seen: EngineSeen, io: Pick<Io, "style" | "columns" | 
   const { engine, observed } = seen;
   const rows = [
     ["wanted", wanted(seen, io.now())],
-    ...(observed ? observedRows(observed, io.now()) : []),
+    ...(observed ? observedRows(observed, io.now(), seen.since) : []),
     ...(observed && isRunning(observed) ? newerRows(observed, seen.pool) : []),
   ] as [string, string][];
   const table = labelledTable(
@@ -62,7 +71,7 @@ function wanted({ desired, unreadable }: EngineSeen, now: number): string {
   return `${desired.state}${config} (generation ${desired.generation}, set ${span(now - desired.set_at)} ago${by})`;
 }
 
-function observedRows(observed: Observed, now: number): [string, string][] {
+function observedRows(observed: Observed, now: number, since?: Answered): [string, string][] {
   const { unreachable, last_failure: failure, call_error: call, conclusion, start } = observed;
   const step = observed.global_step === null ? "" : `, step ${observed.global_step}`;
   return [
@@ -72,14 +81,7 @@ function observedRows(observed: Observed, now: number): [string, string][] {
     ],
     ...(observed.detail ? [["in its words", observed.detail] as [string, string]] : []),
     ["this tick", `${observed.step.kind}: ${observed.step.reason}`],
-    ...(unreachable
-      ? [
-          [
-            "unreachable",
-            `for ${span(now - unreachable.since)}, ${unreachable.count} looks: ${unreachable.detail}`,
-          ] as [string, string],
-        ]
-      : []),
+    ...(unreachable ? [unreachableRow(unreachable, now, since)] : []),
     ...(isRunning(observed) ? [["its config", runningConfig(start)] as [string, string]] : []),
     ...(conclusion
       ? [
@@ -94,6 +96,20 @@ function observedRows(observed: Observed, now: number): [string, string][] {
       ? [["last failure", `${span(now - failure.at)} ago: ${failure.text}`] as [string, string]]
       : []),
     ...(call ? [["last call", call.text] as [string, string]] : []),
+  ];
+}
+
+function unreachableRow(
+  { since, count, detail }: NonNullable<Observed["unreachable"]>,
+  now: number,
+  answered: Answered | undefined,
+): [string, string] {
+  if (answered === undefined) return ["unreachable", `for ${span(now - since)}, ${count} looks: ${detail}`];
+  const { at, status, step } = answered;
+  const where = step === null ? "" : `, step ${step}`;
+  return [
+    "answers again",
+    `${status}${where}, ${span(now - at)} ago; it was unreachable for ${span(at - since)}: ${detail}`,
   ];
 }
 

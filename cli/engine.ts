@@ -7,12 +7,14 @@ import { createEngineStateStore, setDesired, type Wish } from "../functions/adap
 import { readLatestSnapshot } from "../functions/adapters/table/lifecycle.ts";
 import type { Desired, Observed } from "../functions/core/engine-lifecycle/engine-state.ts";
 import { SettingsError } from "../functions/core/errors.ts";
+import type { Snapshot } from "../functions/core/housekeeping/snapshot.ts";
+import { CANNOT_CONNECT } from "../functions/core/protocol.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { agree, refuseHanging } from "./engine-agree.ts";
 import { packCode } from "./engine-code.ts";
 import { configFacts, readConfig } from "./engine-config.ts";
 import { showLog } from "./engine-log.ts";
-import { CONFIG_UNKNOWN, engineText, isConfigUnknown, wishText } from "./engine-text.ts";
+import { type Answered, CONFIG_UNKNOWN, engineText, isConfigUnknown, wishText } from "./engine-text.ts";
 import { follow } from "./engine-wait.ts";
 import { CommandFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";
@@ -122,15 +124,30 @@ async function status(table: TableOptions, { engine, json }: EngineOptions, io: 
     store.readObserved(engine),
     readLatestSnapshot(table, engine),
   ]);
-  const seen = { engine, desired, unreadable, observed, pool: snapshot?.pool };
+  const since = observed && answeredSince(observed, snapshot);
+  const seen = { engine, desired, unreadable, observed, pool: snapshot?.pool, since };
   if (json)
     printJson(io, {
       engine,
       desired: desired ?? null,
       unreadable: unreadable ?? null,
       observed: observed ?? null,
+      answered_since: since ?? null,
     });
   else io.out(engineText(seen, io));
+}
+
+/** What a later snapshot saw of an engine that the last look of the drive did not reach. */
+function answeredSince(
+  { unreachable, looked_at }: Observed,
+  snapshot: Snapshot | undefined,
+): Answered | undefined {
+  if (unreachable === undefined || snapshot === undefined) return undefined;
+  const [at, { engine_status: status, global_step: step = null }] = [
+    Date.parse(snapshot.at),
+    snapshot.status,
+  ];
+  return status === CANNOT_CONNECT || at <= looked_at ? undefined : { at, status, step };
 }
 
 async function set(table: TableOptions, options: EngineOptions, io: Io, wishFor: WishFor): Promise<void> {

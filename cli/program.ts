@@ -14,7 +14,7 @@ import { registerPush } from "./push/command.ts";
 import { registerRollout } from "./rollout.ts";
 import { registerStart } from "./start.ts";
 import { registerStats } from "./stats.ts";
-import { printable } from "./terminal-text.ts";
+import { usageError } from "./usage-error.ts";
 
 /** What a command's exit code means: the one place. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
@@ -64,18 +64,11 @@ export function createProgram(io: Io, args: readonly string[] = []): Command {
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: (text, write) => write(errorText(text, helpFor(program, args))),
+      outputError: (text, write) => write(`sortie: ${usageError(text, helpFor(program, args))}`),
     })
     .addHelpText("afterAll", ABOUT_EXIT_CODES);
   for (const register of subcommands) register(program, io);
   return program;
-}
-
-/** One line, with what was given on the command line; commander writes its suggestion on a second one. */
-function errorText(text: string, help: string): string {
-  const [fault = "", suggestion = ""] = text.trimEnd().split(/\n(?=\(Did you mean )/);
-  const words = printable([fault.replace(/^error: /, ""), suggestion].filter(Boolean).join(" "));
-  return `sortie: ${words}${words.endsWith(".") ? " See" : ": see"} ${help}\n`;
 }
 
 /** The help of the command that the command line names, of the program where it names none. */

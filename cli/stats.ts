@@ -6,6 +6,7 @@ import { readLatestSnapshot, readSnapshots } from "../functions/adapters/table/l
 import type { Snapshot } from "../functions/core/housekeeping/snapshot.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { CommandFailure, describeFailure } from "./failures.ts";
+import { notYet } from "./first-snapshot.ts";
 import { type Io, printJson } from "./io.ts";
 import { duration, seconds } from "./options.ts";
 import { curvesOf, plotText } from "./plot.ts";
@@ -71,15 +72,24 @@ interface Seen {
 async function look(table: TableOptions, options: StatsOptions, io: Io): Promise<Seen> {
   const { engine, plot } = options;
   const snapshot = await readLatestSnapshot(table, engine);
-  if (!snapshot)
-    throw new CommandFailure(
-      `expected a snapshot of engine ${engine} in the table ${table.table}, found none: check --engine and --table; a ` +
-        "new deployment writes its first within minutes; after that, look at the log of the lifecycle function and at " +
-        "whether its schedule is enabled",
-    );
+  if (!snapshot) throw await noSnapshot(table, engine, io);
   const span = options.since ?? (plot ? PLOT_SINCE_MS : undefined);
   if (span === undefined) return { snapshot, history: [] };
   return { snapshot, history: await readSnapshots(table, engine, new Date(io.now() - span).toISOString()) };
+}
+
+/** A new deployment's first snapshot is still to come. */
+class NotYet extends CommandFailure {
+  override readonly name = "NotYet";
+}
+
+async function noSnapshot(table: TableOptions, engine: string, io: Io): Promise<CommandFailure> {
+  const wait = await notYet(table, io.now());
+  if (wait !== undefined) return new NotYet(`${wait} (sortie stats --watch waits for it)`);
+  return new CommandFailure(
+    `expected a snapshot of engine ${engine} in the table ${table.table}, found none: check --engine and --table, the log ` +
+      "of the lifecycle function, and whether its schedule is enabled",
+  );
 }
 
 function show(seen: Seen, options: StatsOptions, io: Io): void {
@@ -112,8 +122,9 @@ async function watch(table: TableOptions, options: StatsOptions, io: Io, everyMs
       if (options.json) io.out(`${safeJson(jsonOf(seen, options))}\n`);
       else frames.draw(textOf(seen, options, io));
     } catch (error) {
-      if (first) throw error;
-      io.err(`sortie: ${printable(describeFailure(error, { table: table.table }))}; trying again\n`);
+      if (error instanceof NotYet) io.err(`sortie: ${printable(error.message)}\n`);
+      else if (first) throw error;
+      else io.err(`sortie: ${printable(describeFailure(error, { table: table.table }))}; trying again\n`);
     }
     await io.pause(everyMs, stop);
   }

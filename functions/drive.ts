@@ -4,6 +4,7 @@ import type { TableOptions } from "./adapters/table/client.ts";
 import { readCode } from "./adapters/table/engine-code.ts";
 import { createEngineStateStore, readAgreeRequest } from "./adapters/table/engine-state.ts";
 import { createLeaseStore, tickLease } from "./adapters/table/lease.ts";
+import { readLatestSnapshot } from "./adapters/table/lifecycle.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Engine } from "./core/engine.ts";
 import { Agreement } from "./core/engine-lifecycle/agree.ts";
@@ -13,6 +14,7 @@ import type { Observed } from "./core/engine-lifecycle/engine-state.ts";
 import { withLease } from "./core/engine-lifecycle/lease.ts";
 import type { FleetQueue } from "./core/housekeeping/take-snapshot.ts";
 import type { Log } from "./core/log.ts";
+import { CANNOT_CONNECT } from "./core/protocol.ts";
 import { deployedFleetId, type LifecycleEnvironment } from "./environment.ts";
 
 export interface Drive {
@@ -57,7 +59,8 @@ export function createDrive(
           const waiting = () => waitingRollouts(fleets);
           const experimentDir = () => engine.experimentDir();
           const code = (wanted: EngineCode) => readCode(table, name, wanted);
-          const ports = { clock, engine, states, lease, log, pool, waiting, experimentDir, code };
+          const answeredAt = () => lastAnswer(table, name);
+          const ports = { clock, engine, states, lease, log, pool, waiting, experimentDir, code, answeredAt };
           const { step } = await driveEngine(ports, name, { settings: environment, endsAt });
           if (step.kind !== "none") log("info", "engine", { step: step.kind, why: step.reason });
         },
@@ -65,6 +68,13 @@ export function createDrive(
       if (!held.held) log("info", "another tick drives the engine", { by: held.by });
     },
   };
+}
+
+async function lastAnswer(table: TableOptions, engine: string): Promise<number | undefined> {
+  const snapshot = await readLatestSnapshot(table, engine);
+  return snapshot === undefined || snapshot.status.engine_status === CANNOT_CONNECT
+    ? undefined
+    : Date.parse(snapshot.at);
 }
 
 /** Messages of the fleets that are not paused; null where a queue cannot be read. */

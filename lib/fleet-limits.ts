@@ -19,6 +19,18 @@ export function batchSize(fleet: Concurrency): number {
   return Math.max(1, Math.floor(fleet.maxEpisodes / maximumConcurrency(fleet)));
 }
 
+/** What works, but hardly as it was meant, without the fleet's name. */
+export function fleetRemarks(fleet: Concurrency): string[] {
+  const { maxEpisodes, episodesPerInvocation } = fleet;
+  const batch = batchSize(fleet);
+  if (maxEpisodes >= CONCURRENCY.least * episodesPerInvocation || batch === episodesPerInvocation) return [];
+  return [
+    `maxEpisodes: ${maxEpisodes} is less than two invocations of ${episodesPerInvocation} (episodesPerInvocation), and an event ` +
+      `source starts at least two: each takes ${batch} at most. Set episodesPerInvocation to ${batch}, or maxEpisodes to ` +
+      `${CONCURRENCY.least * episodesPerInvocation} or more`,
+  ];
+}
+
 /** One text per fault, without the fleet's name: what is wrong and what to change. */
 export function fleetFaults(fleet: FleetSettings): string[] {
   return [

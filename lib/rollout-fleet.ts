@@ -1,4 +1,4 @@
-import { Duration, Stack, Token } from "aws-cdk-lib";
+import { Annotations, Duration, Stack, Token } from "aws-cdk-lib";
 import type { IAlarmAction } from "aws-cdk-lib/aws-cloudwatch";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
@@ -12,7 +12,7 @@ import { agentWay } from "./agent-settings.ts";
 import { accessEnvironment, bundledFiles, checkAccess, grantAccess } from "./engine-access.ts";
 import type { EngineAccess } from "./engine-settings.ts";
 import { FleetAlarms } from "./fleet-alarms.ts";
-import { batchSize, maximumConcurrency } from "./fleet-limits.ts";
+import { batchSize, fleetRemarks, maximumConcurrency } from "./fleet-limits.ts";
 import { SortieFunction } from "./function-defaults.ts";
 import type { Network } from "./network.ts";
 import { retention } from "./retention.ts";
@@ -76,6 +76,8 @@ export class RolloutFleet extends Construct {
     this.grantPermissions();
     this.eventSource = this.createEventSource();
     this.alarms = new FleetAlarms(this, "Alarms", { fleet: this, action: props.alarmAction });
+    for (const remark of fleetRemarks(fleet))
+      Annotations.of(this).addWarningV2("sortie:settings", `fleet ${fleetName}: ${remark}`);
   }
 
   private createQueue(id: string, deadLetterQueue?: Queue): Queue {

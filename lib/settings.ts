@@ -155,7 +155,9 @@ function missingEngine(written: Record<string, unknown>, names: readonly string[
     return ["engineUrl: this is short for engines.main.url, and there are engines too: move it there"];
   }
   if (names.length > 0 || (engines !== undefined && typeof engines !== "object")) return [];
-  return ["engineUrl: expected the engine's address, found nothing: add -c engineUrl=http://<host>:10086"];
+  return [
+    "engineUrl: expected the engine's address, found nothing: add -c engineUrl=http://<host>:10086, or write it into cdk.json under context",
+  ];
 }
 
 function fleetsOf(sound: WrittenSettings, names: readonly string[]): Record<string, FleetSettings> {

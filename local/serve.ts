@@ -1,23 +1,24 @@
 /** `npm start -- --serve`: the whole system, kept running on this machine for `sortie … --local`. */
 import { once } from "node:events";
-import { access, constants, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { announceLocalRun, type LocalRun, localRunFile, retractLocalRun } from "../cli/local-run.ts";
 import type { Task } from "../functions/core/protocol.ts";
-import { InputError } from "./input-error.ts";
 import { fleetsOf } from "./job/deployment.ts";
 import { attemptLine } from "./job/live-errors.ts";
 import type { JobOptions } from "./job/options.ts";
 import { build, keptFolder, startStandIn, TICK_SECONDS } from "./job/run.ts";
 import { region } from "./region.ts";
 import { type System, startSystem } from "./system.ts";
+import { needWritable } from "./writable-folder.ts";
 
 /** Resolves when `stop` has fired and everything is down again. */
 export async function serve(options: JobOptions, tasks: readonly Task[], stop: AbortSignal): Promise<void> {
   const file = localRunFile();
   const folder = dirname(file);
-  await needWritable(folder);
+  await needWritable(folder, "--serve", "set SORTIE_LOCAL_RUN to a file in another folder");
+  const keepDir = options.keep === undefined ? undefined : await keptFolder(options.keep);
   const scratch = await mkdtemp(join(tmpdir(), "sortie-"));
   const standIn = options.engine === undefined ? await startStandIn(options, tasks) : undefined;
   let system: System | undefined;
@@ -29,7 +30,7 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
     const log = join(folder, "functions.log");
     system = await startSystem({
       assemblyDir: join(scratch, "assembly"),
-      keepDir: options.keep === undefined ? undefined : await keptFolder(options.keep),
+      keepDir,
       tickSeconds: TICK_SECONDS,
       python: options.python,
       environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0", ...options.endpoints },
@@ -49,19 +50,6 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
     await system?.close(2000);
     await standIn?.close();
     await rm(scratch, { recursive: true, force: true });
-  }
-}
-
-/** What `--local` reads is kept there. @throws InputError */
-async function needWritable(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true });
-    await access(folder, constants.W_OK);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new InputError(
-      `--serve: expected a folder that can be written to at ${folder}, found none (${code}): set SORTIE_LOCAL_RUN to a file in another folder`,
-    );
   }
 }
 

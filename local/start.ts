@@ -6,7 +6,7 @@ import { startAgent } from "./job/agent.ts";
 import { type JobOptions, readOptions } from "./job/options.ts";
 import { runJob } from "./job/run.ts";
 import { equalRewards, leftWords, renderSummary } from "./job/summary.ts";
-import { tasksOf } from "./job/tasks.ts";
+import { tasksOf, unevenGroups } from "./job/tasks.ts";
 import { serve } from "./serve.ts";
 
 const stop = new AbortController();
@@ -37,6 +37,8 @@ try {
 async function runToTheEnd(options: JobOptions, tasks: Task[]): Promise<void> {
   const expected = Math.min(options.rollouts, tasks.length * options.repeats);
   process.stderr.write(`${expected} rollouts on this machine; the functions are being built …\n`);
+  const uneven = unevenGroups(options);
+  if (uneven !== undefined) process.stderr.write(`warning: ${uneven}\n`);
   const { summary, faults, stopped, logFile } = await runJob(options, tasks, stop.signal);
   // With --json, standard output is that alone.
   (options.json ? process.stderr : process.stdout).write(`${renderSummary(summary)}\n`);

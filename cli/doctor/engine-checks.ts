@@ -6,6 +6,7 @@ import { CANNOT_CONNECT } from "../../functions/core/protocol.ts";
 import type { Deployment } from "../deployment.ts";
 import { hangsWithout } from "../engine-agree.ts";
 import { configFacts } from "../engine-config.ts";
+import { notYet } from "../first-snapshot.ts";
 import { span } from "../format.ts";
 import { isStale } from "../stats-text.ts";
 import { type Check, type CheckPorts, failed, ok, unknown } from "./finding.ts";
@@ -36,10 +37,11 @@ const LOOK_AT_LIFECYCLE =
 async function lifecycle(deployment: Deployment, snapshot: Snapshot | undefined, now: number) {
   const error = await lastFunctionError(deployment);
   const logged = error ? `; the log's last error: ${error}` : "";
-  if (!snapshot)
-    return failed(
-      `expected a snapshot, found none: a new deployment writes its first within minutes; else ${LOOK_AT_LIFECYCLE}${logged}`,
-    );
+  if (!snapshot) {
+    const wait = await notYet(await deployment.table(), now);
+    if (wait !== undefined) return unknown(`${wait}${logged}`);
+    return failed(`expected a snapshot, found none: ${LOOK_AT_LIFECYCLE}${logged}`);
+  }
   const age = now - Date.parse(snapshot.at);
   if (isStale(snapshot, now))
     return failed(

@@ -1,5 +1,6 @@
 /** The options of `npm run chaos`. */
 import { Command, InvalidArgumentError, Option } from "commander";
+import { usageError } from "../../cli/usage-error.ts";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
 import type { EngineHandle } from "../engine/start.ts";
 import type { Throttle } from "./check/evidence.ts";
@@ -66,7 +67,7 @@ export function readOptions(argv: readonly string[]): MainOptions {
     )
     .option("--keep", "keep the functions' log and the engine's ledger in any case", false)
     .addHelpText("after", `\nKinds of faults:\n${kinds.join("\n")}`)
-    .showHelpAfterError()
+    .configureOutput({ outputError: (text, write) => write(usageError(text, "npm run chaos -- --help")) })
     .parse(argv as string[])
     .opts<MainOptions>();
 }

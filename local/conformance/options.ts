@@ -1,5 +1,6 @@
 /** The options of `npm run conformance`. */
 import { Command, InvalidArgumentError, Option } from "commander";
+import { usageError } from "../../cli/usage-error.ts";
 import { engineAddress } from "../../functions/adapters/engine/index.ts";
 import { SettingsError } from "../../functions/core/errors.ts";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
@@ -39,7 +40,9 @@ export function readOptions(argv: readonly string[]): ConformanceOptions {
     .option("--no-restart", "leave the engine running: no stop, no start")
     .option("--fast", "short heartbeats and deadlines, for an engine whose episodes take seconds", false)
     .option("--json", "print JSON instead of tables", false)
-    .showHelpAfterError()
+    .configureOutput({
+      outputError: (text, write) => write(usageError(text, "npm run conformance -- --help")),
+    })
     .parse(argv as string[])
     .opts<ConformanceOptions>();
 }

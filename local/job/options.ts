@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { parseMap } from "../../cli/push/mapping.ts";
 import type { Mapped } from "../../cli/push/record.ts";
+import { usageError } from "../../cli/usage-error.ts";
 import { engineAddress } from "../../functions/adapters/engine/index.ts";
 import { SettingsError } from "../../functions/core/errors.ts";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
@@ -76,7 +77,7 @@ export function readOptions(argv: readonly string[]): JobOptions {
         .default(engineVersions[0]),
     )
     .option("--offline", "the stand-in waits for sortie engine start", false)
-    .showHelpAfterError()
+    .configureOutput({ outputError: (text, write) => write(usageError(text, "npm start -- --help")) })
     .parse(argv as string[]);
   return command.opts<JobOptions>();
 }

@@ -1,6 +1,6 @@
 /** The main job on one machine: tasks in, rollouts through the real functions, stats out. */
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { sendAll } from "../../cli/push/producer.ts";
@@ -14,6 +14,7 @@ import { type EngineHandle, startEngine } from "../engine/start.ts";
 import { InputError } from "../input-error.ts";
 import { synthesise } from "../synth.ts";
 import { type System, startSystem } from "../system.ts";
+import { needWritable } from "../writable-folder.ts";
 import { type Account, Accounting, engineAccount } from "./accounting.ts";
 import { elsewhereFaults } from "./agents-elsewhere.ts";
 import { fleetsOf } from "./deployment.ts";
@@ -86,15 +87,13 @@ export async function build(outDir: string, options: JobOptions, engineUrl: stri
   const made = settings(options, engineUrl, written);
   const faults = elsewhereFaults(made, options);
   if (faults.length > 0) throw new InputError(faults.join("\n"));
-  const warning = await synthesise(outDir, made, options.strict);
-  if (warning !== undefined) process.stderr.write(`${warning}\n`);
+  const warnings = await synthesise(outDir, made, options.strict);
+  for (const warning of warnings) process.stderr.write(`${warning}\n`);
 }
 
 export async function keptFolder(name: string): Promise<string> {
   const folder = resolve(name);
-  await mkdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
-    throw new InputError(`--keep ${name}: expected a folder that can be written to (${error.code})`);
-  });
+  await needWritable(folder, `--keep ${name}`, "name another folder");
   return folder;
 }
 

@@ -27,6 +27,20 @@ export async function tasksOf(options: JobOptions): Promise<Task[]> {
   return tasks;
 }
 
+/** A trainer that compares the rollouts of a task has none to compare the rest with; undefined where there is no rest. */
+export function unevenGroups({
+  rollouts,
+  repeats,
+}: Pick<JobOptions, "rollouts" | "repeats">): string | undefined {
+  const rest = rollouts % repeats;
+  if (rest === 0) return undefined;
+  const [less, more] = [rollouts - rest, rollouts - rest + repeats];
+  return (
+    `--rollouts ${rollouts} is no multiple of --repeats ${repeats}: the last task has ${rest} of its ${repeats} rollouts. ` +
+    `For whole groups, use ${less > 0 ? `${less} or ${more}` : more}`
+  );
+}
+
 function wishesOf({ map = [], repeats, allowEmptyQuery = false }: JobOptions) {
   return {
     mapping: map,

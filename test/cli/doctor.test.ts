@@ -67,6 +67,22 @@ async function finding(check: string, given: Circumstances = {}): Promise<Findin
   return findings.find((one) => one.check === check);
 }
 
+test("a new deployment has no snapshot yet, which is no fault", async () => {
+  const ran = await doctor();
+  expect(ran).toMatchObject({ code: 0, err: "" });
+  expect(ran.out).toMatch(
+    /^\? lifecycle of main +no snapshot yet: the table is \d+ s old, and .+ minutes of a deployment: wait$/m,
+  );
+
+  // An hour later it is one.
+  expect(await finding("lifecycle of main", { now: () => Date.now() + 3_600_000 })).toMatchObject({
+    verdict: "failed",
+    text: expect.stringMatching(
+      /^expected a snapshot, found none: look at the log of the lifecycle function/,
+    ),
+  });
+});
+
 test("a sound deployment passes every check", async () => {
   await snapshot();
   const ran = await doctor();
@@ -81,7 +97,7 @@ test("a sound deployment passes every check", async () => {
 });
 
 describe("each fault says what to do, and makes the exit code 1:", () => {
-  test("no snapshot, or an old one", async () => {
+  test("an old snapshot", async () => {
     const old = { now: () => Date.now() + 600_000 };
     await snapshot();
     expect(await finding("lifecycle of main", old)).toMatchObject({

@@ -177,6 +177,28 @@ describe("sortie engine", () => {
     expect(seen).toMatchObject({ desired: { state: "running" }, observed: { status: "ENGINE.BOOTING" } });
   });
 
+  test("status does not call an engine unreachable that a later snapshot saw rolling", async () => {
+    const unreachable = {
+      since: now - 600_000,
+      count: 9,
+      look_again_at: now + 200_000,
+      detail: "ECONNREFUSED",
+    };
+    await observe({ status: "ENGINE.ROLLING", looked_at: now - 100_000, unreachable }, "back");
+    const lifecycle = createLifecycleStore({ ...deployed.table, snapshotTtlDays: 1 });
+    const seenAt = async (ago: number) => {
+      const at = new Date(now - ago).toISOString();
+      await lifecycle.writeSnapshot({ ...snapshotOf({}), engine: "back", at });
+      return (await here(["status", "--engine", "back"])).out;
+    };
+    expect(await seenAt(120_000)).toMatch(/│ unreachable +│ for 10 min, 9 looks: ECONNREFUSED +│/);
+    expect(await seenAt(20_000)).toMatch(
+      /│ answers again +│ ENGINE\.ROLLING, step 3, 20 s ago; it was unreachable for 9 min 40 s: +│\n│ +│ ECONNREFUSED +│/,
+    );
+    const json = (await here(["status", "--engine", "back", "--json"])).json();
+    expect(json).toMatchObject({ answered_since: { at: now - 20_000, status: "ENGINE.ROLLING", step: 3 } });
+  });
+
   test("status says what was made of the last end, and of the config that runs there", async () => {
     const start = { ...ownStart, hash: "0123456789abcdef", total_steps: 90 };
     const conclusion = {

@@ -85,9 +85,9 @@ describe("sortie stats", () => {
 describe("exit code 1 and one line", () => {
   const cases: [string, string[], RegExp][] = [
     [
-      "no snapshot",
+      "no snapshot yet",
       ["--engine", "none"],
-      /^expected a snapshot of engine none in the table stats, found none: check/,
+      /^no snapshot yet: the table is \d+ s old, .+: wait \(sortie stats --watch waits for it\)$/,
     ],
     [
       "no table",

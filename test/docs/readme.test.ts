@@ -40,7 +40,9 @@ describe("every command is run by CI", () => {
       [".ci/run", "\nnpm run chaos:ci\n"],
       ["package.json", '"chaos:ci": "node local/chaos/main.ts --seed '],
     ],
-    "npx cdk synth --quiet": [["package.json", '"synth": "cdk synth --quiet"']],
+    "npx cdk synth --quiet -c engineUrl=http://10.0.0.7:10086": [
+      ["package.json", '"synth": "cdk synth --quiet -c engineUrl=http://10.0.0.7:10086"'],
+    ],
     "npx cdk bootstrap": [
       [".ci/run", "\n.ci/deploy-check\n"],
       [".ci/deploy-check", "test/deploy/check.ts"],
@@ -67,7 +69,8 @@ describe("every command is run by CI", () => {
     Object.keys(runBy).find(
       (known) =>
         command === known ||
-        (/^(npx cdk deploy|aws sqs send-message|npx sortie)$/.test(known) && command.startsWith(`${known} `)),
+        (/^(npx cdk bootstrap|npx cdk deploy|aws sqs send-message|npx sortie)$/.test(known) &&
+          command.startsWith(`${known} `)),
     );
 
   test.each(commands)("%s", (command) => {

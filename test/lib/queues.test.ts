@@ -1,5 +1,9 @@
+import { App } from "aws-cdk-lib";
+import { Annotations, Match } from "aws-cdk-lib/assertions";
 import { describe, expect, test } from "vitest";
-import { engineUrl, plain, resource, synthesise } from "./synthesise.ts";
+import { decodeSettings } from "../../lib/settings.ts";
+import { SortieStack } from "../../lib/stack.ts";
+import { engineUrl, plain, resource, synthesise, withoutBundling } from "./synthesise.ts";
 
 const template = synthesise();
 
@@ -93,6 +97,23 @@ describe("event source", () => {
       ScalingConfig: { MaximumConcurrency: concurrency },
     });
     expect(batch * concurrency).toBeLessThanOrEqual(settings.maxEpisodes);
+  });
+
+  function warnings(settings: Record<string, unknown>): string[] {
+    const decoded = decodeSettings({ engineUrl, ...settings });
+    const stack = new SortieStack(new App({ context: withoutBundling }), "Sortie", { settings: decoded });
+    return Annotations.fromStack(stack)
+      .findWarning("*", Match.anyValue())
+      .map(({ entry }) => String(entry.data));
+  }
+
+  test("fewer episodes than two invocations take are said, with what to set", () => {
+    expect(warnings({ fleets: { small: { maxEpisodes: 4 }, fine: { maxEpisodes: 20 } } })).toEqual([
+      "fleet small: maxEpisodes: 4 is less than two invocations of 10 (episodesPerInvocation), and an event source starts " +
+        "at least two: each takes 2 at most. Set episodesPerInvocation to 2, or maxEpisodes to 20 or more [ack: sortie:settings]",
+    ]);
+    expect(warnings({ maxEpisodes: 25 })).toEqual([]);
+    expect(warnings({ maxEpisodes: 2, episodesPerInvocation: 1 })).toEqual([]);
   });
 
   test("a large batch has its window", () => {

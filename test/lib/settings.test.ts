@@ -141,7 +141,8 @@ describe("faults", () => {
       "fleets.main.maxEpisode: there is no such setting; did you mean maxEpisodes?",
       `fleets.Hard Ones: expected a name of 1 to 32 characters from a-z, 0-9 and -; rename it, found "Hard Ones"`,
       "engineUlr: there is no such setting; did you mean engineUrl?",
-      "engineUrl: expected the engine's address, found nothing: add -c engineUrl=http://<host>:10086",
+      "engineUrl: expected the engine's address, found nothing: add -c engineUrl=http://<host>:10086, " +
+        "or write it into cdk.json under context",
       "fleets.main.timeoutSeconds: expected more than minEpisodeSeconds + settleMarginSeconds (50), " +
         "or no episode is ever claimed, found 40: raise it or lower those",
     ]);

@@ -5,9 +5,8 @@ import cdkJson from "../../cdk.json" with { type: "json" };
 import { decodeSettings } from "../../lib/settings.ts";
 import { SortieStack } from "../../lib/stack.ts";
 
-const { engineUrl: _, ...cdkContext } = cdkJson.context;
-/** The context of `cdk.json` without its settings. */
-export const withoutBundling = { ...cdkContext, "aws:cdk:bundling-stacks": [] };
+/** The context of `cdk.json`, which has no settings of its own. */
+export const withoutBundling = { ...cdkJson.context, "aws:cdk:bundling-stacks": [] };
 export const engineUrl = "http://10.0.0.7:10086";
 
 /** The template of the stack that these settings ask for. */

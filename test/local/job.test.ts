@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../functions/system-clock.ts";
 import { createModel } from "../../local/engine/model.ts";
 import { startEngine } from "../../local/engine/start.ts";
@@ -149,7 +149,7 @@ describe("npm start with bad input pushes nothing, and says what is wrong:", () 
     [
       "an unknown option",
       () => ["--rolouts", "4"],
-      /^error: unknown option '--rolouts'\n\(Did you mean --rollouts\?\)/,
+      /^unknown option '--rolouts' \(Did you mean --rollouts\?\): see npm start -- --help\n$/,
     ],
     ["a number that is none", () => ["--seed", "x"], /argument 'x' is invalid. expected a whole number\./],
     ["no rollouts", () => ["--rollouts", "0"], /expected a whole number above 0\./],
@@ -161,7 +161,7 @@ describe("npm start with bad input pushes nothing, and says what is wrong:", () 
     [
       "a folder that cannot be",
       () => ["--keep", file("f", "")],
-      /^.+ are being built …\n--keep .+: expected a folder .+\(EEXIST\)\n$/,
+      /^.+ are being built …\n--keep .+: expected a folder .+\(EEXIST\): name another folder\n$/,
     ],
   ];
   test.each(inputs)("%s", { timeout }, async (_, args, words) => {
@@ -177,6 +177,28 @@ describe("npm start with bad input pushes nothing, and says what is wrong:", () 
     expect(code).toBe(1);
     expect(err).toMatch(/^.+ are being built …\nfrom cdk\.json: timeoutSeconds\n/);
     expect(err).toMatch(/settings need a change:\n {2}- timeoutSeconds: .+5000/);
+  });
+
+  describe("a folder that cannot be written to, for root either", () => {
+    /** Below a file nothing can be made, whoever asks. */
+    const nowhere = () => join(file("a-file", ""), "folder");
+    const words = (who: string, folder: string, remedy: string) =>
+      `${who}: expected a folder that can be written to at ${folder}, found none (ENOTDIR): ${remedy}\n`;
+
+    test("for --serve", { timeout }, async () => {
+      const folder = nowhere();
+      vi.stubEnv("SORTIE_LOCAL_RUN", join(folder, "run.json"));
+      onTestFinished(() => void vi.unstubAllEnvs());
+      const { code, err } = await npmStart("--serve").done;
+      const remedy = "set SORTIE_LOCAL_RUN to a file in another folder";
+      expect([code, err]).toEqual([1, words("--serve", folder, remedy)]);
+    });
+
+    test("for --keep, before anything is built", { timeout }, async () => {
+      const folder = nowhere();
+      const { code, err } = await npmStart("--serve", "--keep", folder).done;
+      expect([code, err]).toEqual([1, words(`--keep ${folder}`, folder, "name another folder")]);
+    });
   });
 
   test("an agent that is not there", { timeout }, async () => {

@@ -35,6 +35,8 @@ export interface DrivePorts {
   experimentDir?(): Promise<string | null>;
   /** The zip that is named so. Throws where it is not there, or another. */
   code(code: EngineCode): Promise<Uint8Array>;
+  /** When a snapshot last saw the engine answer; undefined where none did. Asked only while it is asked less often. */
+  answeredAt?(): Promise<number | undefined>;
   /** Rollouts that wait or run, over the fleets that are not paused; null where that is not known. */
   waiting(): Promise<number | null>;
 }

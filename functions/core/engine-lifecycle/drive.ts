@@ -40,7 +40,7 @@ async function drive(ports: DrivePorts, engine: string, options: DriveOptions): 
     ports.states.readDesired(engine),
     ports.states.readObserved(engine),
   ]);
-  if (observed !== undefined && backsOff(observed, desired, ports.clock.now())) {
+  if (observed !== undefined && (await backsOff(ports, observed, desired))) {
     const step: Step = { kind: "wait", reason: "the engine cannot be reached: it is asked less often" };
     return { step, desired, observed };
   }
@@ -53,10 +53,16 @@ async function drive(ports: DrivePorts, engine: string, options: DriveOptions): 
   return { step: taken, desired, observed: keeper.current };
 }
 
-/** Somebody who has just changed what is wanted does not wait for the next look. */
-function backsOff(observed: Observed, desired: Desired | undefined, now: number): boolean {
+/** Until the next look is due, what is wanted changes, or a snapshot has seen the engine answer. */
+async function backsOff(
+  { clock, answeredAt }: DrivePorts,
+  observed: Observed,
+  desired: Desired | undefined,
+): Promise<boolean> {
   const until = observed.unreachable?.look_again_at ?? 0;
-  return now < until && (desired?.generation ?? 0) === observed.generation;
+  if (clock.now() >= until || (desired?.generation ?? 0) !== observed.generation) return false;
+  const answered = await answeredAt?.().catch(() => undefined);
+  return answered === undefined || answered <= observed.looked_at;
 }
 
 async function lookAt(ports: DrivePorts, status: EngineStatus): Promise<Look> {

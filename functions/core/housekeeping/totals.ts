@@ -21,6 +21,7 @@ export const totalsSchema = z.object({
   eval_ended: counter,
   eval_rewards: counter,
   eval_reward_sum: counter,
+  /** Rollouts that were given up; one that is redriven counts once, until it has come to its end. */
   dead: counter,
   unknown: counter,
   /** Groups that a batch waits for in vain: dead train rollouts by task id, as far as there is room. */
@@ -58,19 +59,22 @@ export function addAttempts(totals: Totals, rollout: ChangedRollout, from: numbe
 
 function addAttempt(totals: Totals, attempt: PastAttempt, rollout: ChangedRollout, last: boolean): Totals {
   const { reason } = attempt;
-  const died = last && rollout.state === "dead";
+  // Who was redriven counts as dead already: it dies no second time, and is so no longer where it comes to its end.
+  const redriven = wasRedriven(rollout);
+  const died = last && rollout.state === "dead" && !redriven;
+  const revived = redriven && (reason === "ended" || reason === "unknown");
   const next: Totals = {
     ...totals,
     attempts: { ...totals.attempts, [reason]: (totals.attempts[reason] ?? 0) + 1 },
     episode_ms: totals.episode_ms + attempt.at - attempt.from,
-    dead: totals.dead + (died ? 1 : 0),
+    dead: Math.max(0, totals.dead + (died ? 1 : 0) - (revived ? 1 : 0)),
     unknown: totals.unknown + (reason === "unknown" ? 1 : 0),
   };
   if (rollout.episode_type === "eval") return reason === "ended" ? addEvalEnd(next, attempt) : next;
   if (died) return { ...next, ...withDead(next, rollout.task_id) };
   if (reason !== "ended") return next;
   const ended = addTrainEnd(next, attempt);
-  return wasRedriven(rollout) ? { ...ended, ...withoutDead(next, rollout.task_id) } : ended;
+  return revived ? { ...ended, ...withoutDead(next, rollout.task_id) } : ended;
 }
 
 type Groups = Pick<Totals, "incomplete" | "incomplete_unlisted">;

@@ -311,6 +311,13 @@ describe("an engine that runs", () => {
     await lab.want({ state: "stopped" });
     await lab.minutes(1);
     expect((await lab.states.readObserved(lab.name))?.unreachable?.count).toBe(9);
+    // What a snapshot saw before the last look is known.
+    const looked = (await lab.states.readObserved(lab.name))?.looked_at ?? 0;
+    await lab.pass(60);
+    await lab.tick({ answeredAt: async () => looked - 1 });
+    expect((await lab.states.readObserved(lab.name))?.unreachable?.count).toBe(9);
+    await lab.tick({ answeredAt: async () => looked + 1 });
+    expect((await lab.states.readObserved(lab.name))?.unreachable?.count).toBe(10);
   });
 });
 

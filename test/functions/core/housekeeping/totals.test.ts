@@ -89,7 +89,7 @@ describe("the totals of a fleet", () => {
 
   test("count a death once, with the attempt that brought it", () => {
     const history = [attempt({ reason: "agent-error", at: 1 }), attempt({ reason: "deadline", at: 2 })];
-    const dead = rollout({ state: "dead", history });
+    const dead = rollout({ state: "dead", attempts: 2, history });
     expect(all(dead)).toMatchObject({ attempts: { "agent-error": 1, deadline: 1 }, dead: 1, ended: 0 });
     expect(addAttempts(noTotals(), dead, 0, 2).dead).toBe(0);
   });
@@ -176,6 +176,33 @@ describe("mean and deviation", () => {
   });
 });
 
+describe("dead rollouts, not deaths", () => {
+  const failed = (at: number) => attempt({ reason: "agent-error", at });
+  const died = rollout({ state: "dead", attempts: 1, history: [failed(50)] });
+  const once = addAttempts(noTotals(), died, 0, 100);
+  const redriven = (
+    state: "dead" | "ended" | "unknown",
+    last: ReturnType<typeof attempt>,
+    attempts: number,
+  ) => addAttempts(once, rollout({ state, attempts, history: [failed(50), last] }), 100, 200).dead;
+
+  test.each([
+    ["dies once more", redriven("dead", failed(150), 1), 1],
+    ["ends", redriven("ended", attempt({ at: 150 }), 0), 0],
+    ["comes to an unknown end", redriven("unknown", attempt({ reason: "unknown", at: 150 }), 0), 0],
+  ])("one that is redriven and %s counts as %d", (_, dead, expected) => {
+    expect(once.dead).toBe(1);
+    expect(dead).toBe(expected);
+  });
+
+  test("an eval rollout too", () => {
+    const dead = addAttempts(noTotals(), { ...died, episode_type: "eval" }, 0, 100);
+    const history = [failed(50), attempt({ at: 150 })];
+    const ended = rollout({ episode_type: "eval", attempts: 0, history });
+    expect([dead.dead, addAttempts(dead, ended, 100, 200).dead]).toEqual([1, 0]);
+  });
+});
+
 describe("incomplete groups", () => {
   const failed = attempt({ reason: "agent-error", at: 50 });
   const dead = (task: string) => rollout({ task_id: task, state: "dead", attempts: 1, history: [failed] });
@@ -191,6 +218,17 @@ describe("incomplete groups", () => {
     const redriven = rollout({ task_id: "a", attempts: 0, history: [failed, ended] });
     const totals = addAttempts(addAttempts(noTotals(), dead("a"), 0, 100), redriven, 100, 200);
     expect(totals.incomplete).toEqual({});
+  });
+
+  test("lack one rollout, however often it dies", () => {
+    const again = rollout({
+      task_id: "a",
+      state: "dead",
+      attempts: 1,
+      history: [failed, { ...failed, at: 150 }],
+    });
+    const totals = addAttempts(addAttempts(noTotals(), dead("a"), 0, 100), again, 100, 200);
+    expect(totals.incomplete).toEqual({ a: 1 });
   });
 
   const sumOf = (tasks: string[]) =>
