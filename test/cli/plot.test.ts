@@ -229,7 +229,9 @@ describe("sortie stats over time", () => {
     expect(lines.map((line) => JSON.parse(line).engine)).toEqual(["main", "main"]);
   });
 
-  test("--watch of an engine without a snapshot ends at once", async () => {
-    expect(await stats(["--watch", "--engine", "none"], watched(2))).toMatchObject({ code: 1, out: "" });
+  test("--watch of an engine without a snapshot waits for it while the table is new", async () => {
+    const { code, out, err } = await stats(["--watch", "--engine", "none"], watched(2));
+    expect([code, out]).toEqual([0, ""]);
+    expect(err).toMatch(/no snapshot yet: .*: wait/);
   });
 });

@@ -60,7 +60,8 @@ test("types of Node.js are there, beside the agent or beside this package", { ti
 
 test("the app warns and goes on; strict, it makes nothing", { timeout }, async () => {
   const settings = { engineUrl: "http://127.0.0.1:1", agent: file("wrong.ts", wrong) };
-  const warning = await synthesise(join(folder, "out"), settings);
+  const [warning, ...others] = await synthesise(join(folder, "out"), settings);
+  expect(others).toEqual([]);
   expect(warning).toMatch(/^warning: the agent's types are wrong:\n {2}.*wrong\.ts\(2,7\): error TS2322: /);
   await expect(synthesise(join(folder, "strict"), settings, true)).rejects.toThrow(
     /^the CDK app failed \(exit code 1\):\n(?:.*\n)*the agent's types are wrong:\n {2}.*wrong\.ts\(2,7\): error TS2322: /,

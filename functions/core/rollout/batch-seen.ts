@@ -24,9 +24,9 @@ const lookSchema = z.object({
   /** Episodes that the trainer has. */
   completed: names,
   /** Attempts seen earlier that hold nothing any more and have no end, in what is the same batch for certain. */
-  missing: names,
+  missing: z.array(z.string()).optional(),
   /** … for longer than the pool lags behind: the engine took their episodes back, and takes no end of theirs any more. */
-  lost: names,
+  lost: z.array(z.string()).optional(),
   /** Whether the pool named a client for each episode that the trainer has: then whoever is not named has ended none. */
   named: z.literal(true).optional(),
 });
@@ -130,7 +130,7 @@ function goneIn(
     continues ||= [...look.running, ...look.completed].some((episode) => there.has(episode));
     if (continues) missing.push(...look.held.filter((name) => !accounted.has(name)));
   }
-  const long = looks.filter(({ at }) => shown.at - at >= POOL_LAG_MS).flatMap((look) => look.missing);
+  const long = looks.filter(({ at }) => shown.at - at >= POOL_LAG_MS).flatMap((look) => look.missing ?? []);
   const still = new Set(missing);
   return { missing, lost: long.filter((name) => still.has(name)) };
 }
@@ -187,15 +187,19 @@ function attemptName(clientUuid: string): string {
 const kinds = ["held", "running", "ended", "completed", "missing", "lost"] as const;
 
 function newIn(looks: readonly Look[], look: Look): Look {
-  const fresh = kinds.map((kind) => {
-    const known = new Set(looks.flatMap((earlier) => earlier[kind]));
-    return [kind, [...new Set(look[kind])].filter((name) => !known.has(name))] as const;
+  const fresh = kinds.flatMap((kind) => {
+    const known = new Set(looks.flatMap((earlier) => earlier[kind] ?? []));
+    const names = [...new Set(look[kind])].filter((name) => !known.has(name));
+    return names.length > 0 || !rare.has(kind) ? [[kind, names] as const] : [];
   });
-  return lookSchema.parse({ ...look, ...Object.fromEntries(fresh) });
+  const { missing: _, lost: __, ...rest } = look;
+  return lookSchema.parse({ ...rest, ...Object.fromEntries(fresh) });
 }
+/** Left out where there are none. */
+const rare: ReadonlySet<(typeof kinds)[number]> = new Set(["missing", "lost"]);
 
 function namesIn(look: Look): number {
-  return kinds.reduce((sum, kind) => sum + look[kind].length, 0);
+  return kinds.reduce((sum, kind) => sum + (look[kind]?.length ?? 0), 0);
 }
 
 /**
@@ -224,7 +228,7 @@ export function recall(attempt: Attempt, batches: readonly (BatchSeen | undefine
     return idle < attempt.discard_timeout * 1000 ? "ended" : "untold";
   }
   if (own.some((batch) => closedWithout(batch, name, episode))) return "undelivered";
-  return looks.some(({ lost }) => lost.includes(name)) ? "lost" : "untold";
+  return looks.some(({ lost }) => lost?.includes(name)) ? "lost" : "untold";
 }
 
 function trainingsOf(seen: BatchSeen | undefined): Batch[] {

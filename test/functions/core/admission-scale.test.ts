@@ -15,6 +15,7 @@ const fleets: { name: string; tasks: number; agentMs: number; setting: ThrottleS
   { name: "code", tasks: 120, agentMs: 2000, setting: { ratio: 0.6, batchSize: 10, repeats: 1 } },
 ];
 const clock = new FastClock(20);
+const PATIENT = { idleMs: 3_600_000 };
 const dispatcher = new FreshDispatcher();
 let server: TableServer;
 let standIn: EngineHandle;
@@ -77,7 +78,8 @@ function runFleet(fleet: (typeof fleets)[number]): Promise<unknown> {
   const ports = { clock, random: Math.random, admissions, engine, log: () => undefined };
   const desks = Array.from(
     { length: 10 },
-    () => new AdmissionController(ports, { fleet: fleet.name, fleetId: fleet.name }, fleet.setting),
+    // A machine that stands still for half a second is no engine that idles for ten.
+    () => new AdmissionController(ports, { fleet: fleet.name, fleetId: fleet.name }, fleet.setting, PATIENT),
   );
   const rollouts = Array.from({ length: fleet.tasks }, (_, index) => {
     const desk = desks[index % desks.length];

@@ -104,7 +104,8 @@ describe.concurrent("the checks", () => {
 
   it("3: notice that nobody sweeps", async () => {
     const outcome = await run({
-      minutes: 0.15,
+      // Shorter than the message stays hidden: its next delivery would settle what nobody sweeps.
+      minutes: 0.4,
       kinds: kindsNamed("kill-after-store-episode"),
       breaks: {
         started: async ({ tormented }) => {
