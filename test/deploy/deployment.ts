@@ -20,7 +20,9 @@ export interface Outcome {
 }
 
 export async function bootstrap(deployer: Deployer): Promise<void> {
-  const outcome = await cdk(deployer, ["bootstrap", "aws://000000000000/us-east-1"]);
+  // It runs the app as well, which wants an address.
+  const engine = "engineUrl=http://127.0.0.1:1";
+  const outcome = await cdk(deployer, ["bootstrap", "aws://000000000000/us-east-1", "-c", engine]);
   if (outcome.code !== 0) throw new Error(`cdk bootstrap failed:\n${outcome.words.slice(-3000)}`);
 }
 
