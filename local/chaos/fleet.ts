@@ -50,13 +50,15 @@ export interface FleetOptions {
   readonly episodesPerInvocation: number;
   readonly pace: Pace;
   readonly throttle?: (Throttle & { readonly repeats: number }) | undefined;
+  /** The setting; default: the chaos agent, compiled in. */
+  readonly agent?: unknown;
 }
 
 /** Builds the functions once for any number of runs: addresses come with each run's environment. */
 export async function assemble(outDir: string, options: FleetOptions): Promise<void> {
   await synthesise(outDir, {
     engineUrl: "http://127.0.0.1:1",
-    agent: join(import.meta.dirname, "agent.ts"),
+    agent: options.agent ?? join(import.meta.dirname, "agent.ts"),
     maxEpisodes: options.maxEpisodes,
     episodesPerInvocation: options.episodesPerInvocation,
     timeoutSeconds: options.pace.timeoutSeconds,
@@ -83,6 +85,8 @@ export interface SystemUnderFaults {
   readonly engineProxy: FaultProxy;
   readonly rollouts: readonly LambdaFunction[];
   readonly lifecycles: readonly LambdaFunction[];
+  /** Functions that are agents. */
+  readonly agents: readonly LambdaFunction[];
   close(): Promise<void>;
 }
 
@@ -152,5 +156,8 @@ function partsOf(system: System) {
     deadLetterQueueUrl: environment[rolloutVariables.deadLetterQueueUrl] ?? "",
     rollouts: of(rolloutVariables.fleet).map(([, lambda]) => lambda),
     lifecycles: of(lifecycleVariables.fleets).map(([, lambda]) => lambda),
+    agents: [...system.functions]
+      .filter(([name]) => system.wiring.functions.get(name)?.handler === "agent.handler")
+      .map(([, lambda]) => lambda),
   };
 }

@@ -16,8 +16,14 @@ export class Killer {
   readonly kills: Kill[] = [];
   readonly #rollouts: readonly LambdaFunction[];
   readonly #lifecycles: readonly LambdaFunction[];
+  readonly #agents: readonly LambdaFunction[];
 
-  constructor(functions: { rollouts: readonly LambdaFunction[]; lifecycles: readonly LambdaFunction[] }) {
+  constructor(functions: {
+    rollouts: readonly LambdaFunction[];
+    lifecycles: readonly LambdaFunction[];
+    agents?: readonly LambdaFunction[];
+  }) {
+    this.#agents = functions.agents ?? [];
     this.#rollouts = functions.rollouts;
     this.#lifecycles = functions.lifecycles;
   }
@@ -37,6 +43,14 @@ export class Killer {
   killRandom(random: Random, kind: "kill-random" | "kill-waiting"): boolean {
     const candidates = busy(this.#rollouts);
     return candidates.length > 0 && this.#kill(pick(random, candidates), kind);
+  }
+
+  /** Kills the process of an agent's own function: no rollout function dies of it. */
+  killAgent(random: Random): boolean {
+    const candidates = busy(this.#agents);
+    if (candidates.length === 0) return false;
+    const { lambda, pid } = pick(random, candidates);
+    return lambda.kill(pid);
   }
 
   lifecycleRuns(): boolean {

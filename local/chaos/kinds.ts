@@ -83,6 +83,9 @@ export const faultKinds = {
   "agent-exit": "an agent ends its process",
   "agent-spin": "an agent never gives the event loop back",
   "agent-bloat": "an agent takes memory until there is none left",
+  "agent-service-killed": "the service that agents run in dies, and starts again",
+  "agent-service-hang": "… neither answers nor closes a connection for a while",
+  "agent-function-killed": "the process of an agent's own function dies",
   "agent-reject": "an agent leaves a storm of rejected promises behind that nobody handles",
 } as const satisfies Record<string, string>;
 export type FaultKind = keyof typeof faultKinds;

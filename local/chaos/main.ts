@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { agentSetting, freePort, kindsFor } from "./agent-ways.ts";
 import { assemble, paces } from "./fleet.ts";
 import { readOptions } from "./options.ts";
 import { isSound, renderOutcome, renderSeeds } from "./report.ts";
@@ -23,6 +24,7 @@ const batchTasks = options.rollouts > 100 ? 12 : 4;
 const throttle =
   options.throttle === 0 ? undefined : { ratio: options.throttle, batchSize: batchTasks, repeats: REPEATS };
 const assemblyDir = join(directory, "assembly");
+const servicePort = await freePort();
 const outcomes: ChaosOutcome[] = [];
 try {
   const many = options.rollouts > 100;
@@ -32,7 +34,8 @@ try {
     ? { ...chosen, discardSeconds: Math.max(chosen.discardSeconds, GUILTY_DISCARD) }
     : chosen;
   const sizes = { maxEpisodes: many ? 48 : 30, episodesPerInvocation: many ? 6 : 5 };
-  await assemble(assemblyDir, { ...sizes, pace, throttle });
+  const agent = await agentSetting(options.agents, servicePort, directory);
+  await assemble(assemblyDir, { ...sizes, pace, throttle, agent });
   for (const seed of options.seed) {
     if (stop.signal.aborted) break;
     outcomes.push(await run(seed));
@@ -50,7 +53,9 @@ async function run(seed: number): Promise<ChaosOutcome> {
     seed,
     rollouts: options.rollouts,
     minutes: options.minutes,
-    kinds: options.faults,
+    kinds: kindsFor(options.agents, options.faults),
+    agents: options.agents,
+    servicePort,
     guilty: options.guilty,
     agentSeconds: options.agentSeconds,
     realTime: options.realTime,

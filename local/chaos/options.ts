@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { usageError } from "../../cli/usage-error.ts";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
 import type { EngineHandle } from "../engine/start.ts";
+import { type AgentWay, agentWays } from "./agent-ways.ts";
 import type { Throttle } from "./check/evidence.ts";
 import type { Interceptors, SystemUnderFaults } from "./fleet.ts";
 import { type GuiltyCounts, guiltyCounts } from "./guilty.ts";
@@ -22,6 +23,7 @@ export interface MainOptions {
   /** The throttle's ratio; 0 for none. */
   readonly throttle: number;
   readonly engineVersion: EngineVersion;
+  readonly agents: AgentWay;
   /** Whether the functions' log and the engine's ledger are kept although nothing was violated. */
   readonly keep: boolean;
 }
@@ -64,6 +66,14 @@ export function readOptions(argv: readonly string[]): MainOptions {
       new Option("--engine-version <version>", "which published engine to stand in for")
         .choices(engineVersions)
         .default(engineVersions[0]),
+    )
+    .addOption(
+      new Option(
+        "--agents <way>",
+        "where agents run: in the function, in a service, in a function of their own",
+      )
+        .choices(agentWays)
+        .default("module"),
     )
     .option("--keep", "keep the functions' log and the engine's ledger in any case", false)
     .addHelpText("after", `\nKinds of faults:\n${kinds.join("\n")}`)
@@ -123,6 +133,10 @@ export interface ChaosOptions {
   readonly agentSeconds?: number | undefined;
   /** Heartbeats, sweeps and timeouts as deployed; default: minutes are seconds. `assemble` must know as well. */
   readonly realTime?: boolean | undefined;
+  /** Default: module. What it needs has been given to `assemble`. */
+  readonly agents?: AgentWay;
+  /** Where the agents' service listens. */
+  readonly servicePort?: number;
   readonly repeats: number;
   /** Tasks in a batch of the engine. */
   readonly batchTasks: number;

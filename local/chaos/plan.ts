@@ -90,6 +90,9 @@ const lasts: Partial<Record<FaultKind, readonly [number, number]>> = {
   "engine-crash": [0.5, 3],
   "engine-stopped": [0.5, 3],
   "table-throttle": [0.5, 2.5],
+  "agent-service-killed": [0, 0],
+  "agent-service-hang": [2, 6],
+  "agent-function-killed": [0, 0],
   // Three heartbeats: more silence than a living invocation has otherwise.
   "table-away": [10, 13],
 };

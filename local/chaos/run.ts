@@ -6,6 +6,7 @@ import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
 import { systemClock as clock } from "../../functions/system-clock.ts";
 import { createModel } from "../engine/model.ts";
 import { type EngineHandle, startEngine } from "../engine/start.ts";
+import { AgentService, kindsFor } from "./agent-ways.ts";
 import type { Check, Evidence } from "./check/evidence.ts";
 import { checkAll, recoveryTimes } from "./check/index.ts";
 import type { RecoveryTimes } from "./check/recovery.ts";
@@ -56,8 +57,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   const redeliver = (receipt: string) => void (tormented && makeVisible(tormented, receipt));
   const patience = new Patience();
   const token = asksForToken(options) ? new TokenProxy() : undefined;
+  const service = options.agents === "http" ? new AgentService(options.servicePort ?? 0) : undefined;
   const saboteur = new FaultInjector({ plan, tally, killer: () => killer, redeliver });
   try {
+    await service?.start();
     tormented = await startTormented(
       {
         assemblyDir: options.assemblyDir,
@@ -70,7 +73,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
       interceptorsOf(options, saboteur, patience),
     );
     killer = new Killer(tormented);
-    const parts = { tormented, engine, saboteur, patience, killer, tally, plan, pushes, token };
+    const parts = { tormented, engine, saboteur, patience, killer, tally, plan, pushes, token, service };
     const { drainMs, redriven } = await torment(parts, options);
     const evidence = { ...(await collect(parts, options)), redriven };
     await tormented.close();
@@ -78,6 +81,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
     return await conclude(options, evidence, tally, { logFile, began, drainMs });
   } finally {
     await tormented?.close();
+    await service?.close();
     await engine.close();
   }
 }
@@ -92,6 +96,7 @@ interface Parts {
   readonly plan: Plan;
   readonly pushes: Pushes;
   readonly token: TokenProxy | undefined;
+  readonly service: AgentService | undefined;
 }
 
 interface Peace {
@@ -216,13 +221,17 @@ async function startStandIn(
 const costless: ReadonlySet<FaultKind> = new Set(["table-away", "table-first-heartbeat", "clock-off"]);
 
 /** In every second run with all kinds, so that the others are met with clocks that are right as well. */
-function clocksAreOff({ kinds, seed }: ChaosOptions): boolean {
-  return kinds.includes("clock-off") && (kinds.length < allKinds.length || seed % 2 === 0);
+function clocksAreOff(options: ChaosOptions): boolean {
+  return options.kinds.includes("clock-off") && (!hasAllKinds(options) || options.seed % 2 === 0);
+}
+
+function hasAllKinds({ kinds, agents = "module" }: ChaosOptions): boolean {
+  return kinds.length >= kindsFor(agents, allKinds).length;
 }
 
 /** In the runs whose clocks are right. */
-function asksForToken({ kinds, seed }: ChaosOptions): boolean {
-  return kinds.includes("engine-token") && (kinds.length < allKinds.length || seed % 2 === 1);
+function asksForToken(options: ChaosOptions): boolean {
+  return options.kinds.includes("engine-token") && (!hasAllKinds(options) || options.seed % 2 === 1);
 }
 
 /** A little longer than the plan: what has found nothing to strike by then is not injected. */

@@ -1,10 +1,12 @@
 /** Injects the planned faults that strike at a time. */
 import { setTimeout as delay } from "node:timers/promises";
+import type { Random } from "../../functions/core/clock.ts";
 import type { EngineHandle } from "../engine/start.ts";
 import { createRandom } from "../random.ts";
+import type { AgentService } from "./agent-ways.ts";
 import type { FaultInjector } from "./fault-injector.ts";
 import type { Killer } from "./killer.ts";
-import type { Tally } from "./kinds.ts";
+import type { FaultKind, Tally } from "./kinds.ts";
 import type { TimedFault } from "./plan.ts";
 import type { FaultProxy } from "./proxy.ts";
 
@@ -15,6 +17,8 @@ export interface TimedParts {
   readonly saboteur: FaultInjector;
   readonly killer: Killer;
   readonly tally: Tally;
+  /** Where agents run in one. */
+  readonly service?: AgentService | undefined;
 }
 
 /** Ends requests for the trainer are slow for so long; each of them then takes the fault's seconds. */
@@ -44,35 +48,46 @@ export async function injectTimed(
   parts.engine.delayResets(undefined);
 }
 
-async function strike(
-  { kind, at, seconds }: TimedFault,
-  parts: TimedParts,
-  stop: AbortSignal,
-): Promise<void> {
-  const { killer, tally, saboteur } = parts;
+async function strike(fault: TimedFault, parts: TimedParts, stop: AbortSignal): Promise<void> {
+  const { kind, seconds } = fault;
+  const { service, tally, saboteur } = parts;
   if (kind === "table-throttle" || kind === "table-away") {
     saboteur.throttle(kind, seconds * 1000);
-    return;
-  }
+  } else if (kind === "agent-service-killed") {
+    service?.kill();
+    tally.add(kind);
+  } else if (kind === "agent-service-hang") {
+    tally.add(kind);
+    await service?.hang(seconds * 1000);
+  } else await strikeFunction(fault, parts, stop);
+}
+
+async function strikeFunction(
+  { kind, at, seconds }: TimedFault,
+  { engine, killer, seed, tally }: TimedParts,
+  stop: AbortSignal,
+): Promise<void> {
   if (kind === "kill-waiting") {
-    if (parts.engine.inspect().status.startsWith("ENGINE.ROLLING")) parts.engine.forceWeightSync();
+    if (engine.inspect().status.startsWith("ENGINE.ROLLING")) engine.forceWeightSync();
     await slept(seconds * 1000, stop);
   }
   if (kind === "kill-lifecycle") await delay(seconds * 1000);
-  const random = createRandom("victim", parts.seed, at);
+  const random = createRandom("victim", seed, at);
   for (
     const until = Date.now() + KILL_PATIENCE_MS;
     Date.now() < until && !stop.aborted;
     await slept(20, stop)
   ) {
-    const killed =
-      kind === "kill-random" || kind === "kill-waiting"
-        ? killer.killRandom(random, kind)
-        : killer.killLifecycle("kill-lifecycle");
-    if (!killed) continue;
+    if (!killed(kind, killer, random)) continue;
     tally.add(kind);
     return;
   }
+}
+
+function killed(kind: FaultKind, killer: Killer, random: Random): boolean {
+  if (kind === "agent-function-killed") return killer.killAgent(random);
+  if (kind === "kill-random" || kind === "kill-waiting") return killer.killRandom(random, kind);
+  return killer.killLifecycle("kill-lifecycle");
 }
 
 async function strikeEngine(
