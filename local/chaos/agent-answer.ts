@@ -1,6 +1,11 @@
 /** The chaos agent behind AgentCore's contract: one invocation in, one answer out. */
 import { createChat } from "../../functions/adapters/engine/index.ts";
-import { type AgentAnswer, invocationSchema } from "../../functions/contract/agent-invocation.ts";
+import {
+  type AgentAnswer,
+  answerStatus,
+  invocationSchema,
+} from "../../functions/contract/agent-invocation.ts";
+import type { Reason } from "../../functions/core/reasons.ts";
 import { decodeMessage } from "../../functions/core/rollout/message.ts";
 import { agentsHere } from "../../functions/core/rollout/perform-agent.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
@@ -8,8 +13,10 @@ import agent from "./agent.ts";
 
 const agents = agentsHere(agent, (grant) => createChat({ ...grant, clock }));
 
-/** What the contract has for an agent that failed: its own words, and 500. */
-export type Answer = AgentAnswer | { readonly status_code: 500; readonly error: string };
+/** What the contract has for an agent that failed, or whose model did. */
+export type Answer =
+  | AgentAnswer
+  | { readonly status_code: number; readonly model_status?: number; readonly error: string };
 
 export async function answerTo(event: unknown, signal: AbortSignal): Promise<Answer> {
   const { task, _rollout: given } = invocationSchema.parse(event);
@@ -23,7 +30,14 @@ export async function answerTo(event: unknown, signal: AbortSignal): Promise<Ans
     log: () => undefined,
   });
   const ended = await outcome;
-  if (ended.kind === "failed") return { status_code: 500, error: ended.detail };
+  if (ended.kind === "failed") return { ...statusOf(ended.reason), error: ended.detail };
   const { reward, is_success, metadata, log_metrics: metrics } = ended.output;
   return { reward, is_success, metadata, metrics };
+}
+
+/** A call that something before the engine turned away is none of the agent's failures, nor the model's. */
+function statusOf(reason: Reason): { status_code: number; model_status?: number } {
+  if (reason === "engine-unreachable") return { status_code: answerStatus.model, model_status: 503 };
+  if (reason === "model-error") return { status_code: answerStatus.model };
+  return { status_code: reason === "agent-discarded" ? answerStatus.discard : answerStatus.failed };
 }
