@@ -92,6 +92,21 @@ test("of the throttled fleet's tasks those count that no batch before has had", 
   expect(found(at("2", 2), at("3", 1))).toBe("2");
 });
 
+test("an end that a stop of the engine has cut is missing from the ledger, in a rough phase and about then alone", () => {
+  const one = ledgerOutputs('[{"episode_uuid": "e1", "reward": 0.5}]');
+  const name = "ended train episodes in the ledger";
+  const ledgerRow = (isRough: boolean, at = T) => {
+    const rollouts = [rollout("r1", "e1"), rollout("r2", "e2")].map((found) => ({
+      ...found,
+      history: found.history.map((past) => ({ ...past, at })),
+    }));
+    return judge(evidenceOf({ ...phase(rollouts, isRough), ledger: one })).find(({ row }) => row === name);
+  };
+  expect(ledgerRow(true)).toMatchObject({ found: "1, and 1 whose end the engine's stop has cut", ok: true });
+  expect(ledgerRow(false)).toMatchObject({ found: "1", ok: false });
+  expect(ledgerRow(true, T - 60_000)).toMatchObject({ found: "1", ok: false });
+});
+
 describe("a phase", () => {
   test("fails over rollouts that are dead, unknown or not final", () => {
     const rollouts = [rollout("r1", "e1"), rollout("r2", "e2", { state: "running" })];
