@@ -94,11 +94,12 @@ export function afterLook(seen: BatchSeen, look: PoolLook, details: boolean): Ba
   const gone = isRolling(pool.engine_status) ? goneIn(known.looks, shown) : { missing: [], lost: [] };
   const added = newIn(known.looks, { ...shown, ...gone, ...named });
   const isNew = namesIn(added) > 0;
-  const fits = known.looks.reduce((sum, one) => sum + namesIn(one), namesIn(added)) <= MOST_NAMES;
+  const room = MOST_NAMES - namesIn(...known.looks, added);
+  const fits = room >= 0;
   const looks = isNew && fits ? [...known.looks, added] : known.looks;
   const closes = isClosing(pool) && fits && known.final === undefined;
   if (looks === seen.looks && !closes) return seen;
-  return changed({ ...known, looks }, at, closes ? completedIn(pool) : known.final);
+  return changed(withinRoom({ ...known, looks }, room), at, closes ? completedIn(pool) : known.final);
 }
 
 /** How many trainings are remembered beside the current one, as long as their names fit. */
@@ -106,12 +107,17 @@ const MOST_EARLIER = 4;
 
 function afresh({ looks, final, changed_at, earlier = [], ...seen }: BatchSeen): BatchSeen {
   const before = { looks, changed_at, ...(final ? { final } : {}) };
-  let names = MOST_NAMES / 2;
-  const kept = [before, ...earlier].slice(0, MOST_EARLIER).filter((batch) => {
-    names -= batch.looks.reduce((sum, look) => sum + namesIn(look), batch.final?.length ?? 0);
-    return names >= 0;
+  return { ...seen, looks: [], changed_at, earlier: [before, ...earlier].slice(0, MOST_EARLIER) };
+}
+
+/** Of the earlier trainings the last ones, as far as the current one leaves room for their names. */
+function withinRoom({ earlier = [], ...seen }: BatchSeen, room: number): BatchSeen {
+  let left = room;
+  const kept = earlier.filter(({ looks, final = [] }) => {
+    left -= namesIn(...looks) + final.length;
+    return left >= 0;
   });
-  return { ...seen, looks: [], changed_at, earlier: kept };
+  return kept.length > 0 ? { ...seen, earlier: kept } : seen;
 }
 
 /**
@@ -190,16 +196,14 @@ function newIn(looks: readonly Look[], look: Look): Look {
   const fresh = kinds.flatMap((kind) => {
     const known = new Set(looks.flatMap((earlier) => earlier[kind] ?? []));
     const names = [...new Set(look[kind])].filter((name) => !known.has(name));
-    return names.length > 0 || !rare.has(kind) ? [[kind, names] as const] : [];
+    return names.length > 0 ? [[kind, names] as const] : [];
   });
-  const { missing: _, lost: __, ...rest } = look;
-  return lookSchema.parse({ ...rest, ...Object.fromEntries(fresh) });
+  const { at, named } = look;
+  return lookSchema.parse({ at, ...(named && { named }), ...Object.fromEntries(fresh) });
 }
-/** Left out where there are none. */
-const rare: ReadonlySet<(typeof kinds)[number]> = new Set(["missing", "lost"]);
 
-function namesIn(look: Look): number {
-  return kinds.reduce((sum, kind) => sum + (look[kind]?.length ?? 0), 0);
+function namesIn(...looks: readonly Look[]): number {
+  return looks.flatMap((look) => kinds.map((kind) => look[kind]?.length ?? 0)).reduce((a, b) => a + b, 0);
 }
 
 /**

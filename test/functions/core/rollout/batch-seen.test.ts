@@ -139,6 +139,27 @@ test("what an earlier training had at the same step is not forgotten when a new 
   );
 });
 
+test("of earlier trainings as much is kept as fits beside the current one", async () => {
+  const holding = (count: number, from: number) =>
+    aPool({
+      running_episode_details: Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [
+          `episode-${from + index}`,
+          running(`main/i.${from + index}`),
+        ]),
+      ),
+    });
+  // Each attempt that holds an episode is two names.
+  const trainings = [4000, 1000, 2000].flatMap((count, at) => [holding(count, at * 10_000), aPool(syncing)]);
+  const kept = async (count: number) => {
+    const { items } = await remembering([...trainings, holding(count, 90_000)]);
+    return items.get(1)?.earlier?.map(({ looks }) => looks.flatMap(({ held }) => held).length);
+  };
+  expect(await kept(10)).toEqual([2000, 1000]);
+  expect(await kept(4500)).toBeUndefined();
+  expect(await kept(3500)).toEqual([2000]);
+});
+
 test("looks that show nothing new are not written", async () => {
   const look = aPool({ ...held, ...beside });
   const once = await remembering([look]);
