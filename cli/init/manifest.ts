@@ -23,7 +23,7 @@ export function projectManifest(name: string, tarball: string): object {
       start: "sortie start --tasks tasks.jsonl",
       test: 'node --test "test/*.test.ts"',
       types: "tsc",
-      synth: "cdk synth --quiet",
+      synth: "cdk synth --quiet -c engineUrl=http://10.0.0.7:10086",
     },
     dependencies: { sortie: `file:${tarball}` },
     devDependencies: Object.fromEntries(tools.map((tool) => [tool, devDependencies[tool] ?? "*"])),

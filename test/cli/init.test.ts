@@ -124,6 +124,12 @@ describe("a project that was made", () => {
     expect(bundles.filter((bundle) => bundle.includes("has no number in metadata.answer"))).toHaveLength(1);
   });
 
+  test("has no engine's address of its own, which is a fault", { timeout }, () => {
+    const synth = run("cdk synth --quiet");
+    expect(synth.status).not.toBe(0);
+    expect(synth.stderr).toContain("engineUrl: expected the engine's address, found nothing");
+  });
+
   test("a second one is made from the installed package", { timeout }, () => {
     const second = run("sortie init second");
     expect(second.stderr).toBe("");
