@@ -1,6 +1,4 @@
 /** docs/agent-failures.md: every way an episode can end with an agent, made from the real ways at real servers. */
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { BedrockAgentCoreClient } from "@aws-sdk/client-bedrock-agentcore";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { expect, test } from "vitest";
@@ -17,6 +15,7 @@ import { decodeMessage } from "../../functions/core/rollout/message.ts";
 import { agentsHere } from "../../functions/core/rollout/perform-agent.ts";
 import { type AgentCaller, remoteAgents } from "../../functions/core/rollout/remote-agents.ts";
 import { startRuntimeApi } from "../../local/agentcore/runtime-api.ts";
+import { deadUrl } from "../support/engine-that.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { type Respond, sendJson, sendText, serve } from "../support/http-server.ts";
 
@@ -184,7 +183,7 @@ async function endOf(agents: AgentRunner, late: boolean): Promise<End> {
 
 async function elsewhere(way: Elsewhere, service: Service, late: boolean): Promise<End> {
   await using server = await serve(service === "nobody" ? silent : service);
-  const url = service === "nobody" ? await nowhere() : server.url;
+  const url = service === "nobody" ? await deadUrl() : server.url;
   const api = way === "agentcore" ? await startRuntimeApi(url) : undefined;
   try {
     const clock = new FakeClock(1000);
@@ -193,14 +192,6 @@ async function elsewhere(way: Elsewhere, service: Service, late: boolean): Promi
   } finally {
     await api?.close();
   }
-}
-
-async function nowhere(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}`;
 }
 
 const noModel = () => ({

@@ -156,6 +156,13 @@ describe("the agent", () => {
     expect(code).toBe(sample.replace('"../../../agents/', '"./agents/').trim());
   });
 
+  test("is what a project begins with, which imports the interface from the package", () => {
+    const sample = readPage("test/agents/samples/readme.ts");
+    expect(readPage("cli/init/template/agent.ts")).toBe(
+      sample.replace('"../../../agents/agent.ts"', '"sortie/agent"'),
+    );
+  });
+
   test.each([
     ["It is 42.", 1],
     ["It is 41.", 0],

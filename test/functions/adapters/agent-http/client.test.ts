@@ -1,9 +1,8 @@
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { httpAgent } from "../../../../functions/adapters/agent-http/client.ts";
 import { FreshDispatcher, neverSent } from "../../../../functions/adapters/engine/index.ts";
 import type { Invocation } from "../../../../functions/contract/agent-invocation.ts";
+import { deadUrl } from "../../../support/engine-that.ts";
 import { type Respond, sendJson, sendText, serve } from "../../../support/http-server.ts";
 
 const body = { prompt: "2+2?" } as Invocation;
@@ -11,15 +10,6 @@ const body = { prompt: "2+2?" } as Invocation;
 function call(urls: string[], signal = new AbortController().signal) {
   const caller = httpAgent({ urls, dispatcher: new FreshDispatcher(), neverSent });
   return caller.call({ body, session: "session-1", signal, deadline: 0 });
-}
-
-/** Nobody listens there any more. */
-async function nowhere(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}`;
 }
 
 async function failing(respond: Respond) {
@@ -68,7 +58,7 @@ describe("an agent behind an address", () => {
   });
 
   test("that is not there is unreachable", async () => {
-    const url = await nowhere();
+    const url = await deadUrl();
     await expect(call([url])).rejects.toMatchObject({
       failure: "unreachable",
       message: expect.stringContaining(`no agent at ${url}: `),
@@ -110,7 +100,7 @@ describe("an agent behind an address", () => {
   test("in several places is asked in turn, and where one is not there, at the next", async () => {
     await using server = await serve((_, response) => sendJson(response, 200, {}));
     const caller = httpAgent({
-      urls: [await nowhere(), `${server.url}/a`, `${server.url}/b`],
+      urls: [await deadUrl(), `${server.url}/a`, `${server.url}/b`],
       dispatcher: new FreshDispatcher(),
       neverSent,
     });
