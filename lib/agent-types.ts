@@ -106,10 +106,14 @@ function compilerFor(file: string): string | undefined {
   return undefined;
 }
 
-/** For people, before an agent that is faulty by its types alone is run all the same. */
-export function typeWarning(faults: readonly string[], isStrict: boolean): string {
+/** For people: the first faults, and how many more there are. */
+export function typeText(faults: readonly string[]): string {
   const shown = faults.slice(0, SHOWN).map((fault) => `  ${fault}`);
   const more = faults.length > shown.length ? [`  … and ${faults.length - shown.length} more`] : [];
-  const head = isStrict ? "the agent's types are wrong" : "warning: the agent's types are wrong";
-  return [`${head}:`, ...shown, ...more].join("\n");
+  return ["the agent's types are wrong:", ...shown, ...more].join("\n");
+}
+
+/** The same where an agent that is faulty by its types alone is run all the same; `isStrict`: where it is not. */
+export function typeWarning(faults: readonly string[], isStrict: boolean): string {
+  return `${isStrict ? "" : "warning: "}${typeText(faults)}`;
 }

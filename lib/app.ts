@@ -1,10 +1,10 @@
 /** The CDK app: `cdk.json` names it. Settings come from context, as `cdk deploy -c engineUrl=http://10.0.0.7:10086`. */
 import { dirname } from "node:path";
-import { App } from "aws-cdk-lib";
+import { Annotations, App } from "aws-cdk-lib";
 import { VALIDATE_AGAINST_DEFAULT_RULES } from "aws-cdk-lib/cx-api";
 import { agentsFolder } from "../functions/entries.ts";
 import { agentWay } from "./agent-settings.ts";
-import { typeFaults, typeWarning } from "./agent-types.ts";
+import { typeFaults, typeText } from "./agent-types.ts";
 import { needsLookup } from "./network-settings.ts";
 import { decodeSettings, type Settings } from "./settings.ts";
 import { SettingsError } from "./settings-error.ts";
@@ -17,8 +17,8 @@ try {
   toleratePlaceholders(settings);
   // Beside the bundling, which takes longer.
   const faults = typeFaults(ownAgents(settings));
-  new SortieStack(app, settings.stackName, { settings, ...environmentOf(settings) });
-  warnOfTypes(await faults);
+  const stack = new SortieStack(app, settings.stackName, { settings, ...environmentOf(settings) });
+  tellTypes(stack, await faults);
 } catch (error) {
   // What is wrong with a bundle has been said by its own tools.
   const words = error instanceof SettingsError ? error.message : bundlingFailure(error);
@@ -35,11 +35,14 @@ function ownAgents({ fleets }: Settings): string[] {
     .flatMap((way) => (way.kind === "module" && dirname(way.entry) !== agentsFolder ? [way.entry] : []));
 }
 
-function warnOfTypes(faults: readonly string[]): void {
+function tellTypes(stack: SortieStack, faults: readonly string[]): void {
   if (faults.length === 0) return;
-  const isStrict = process.env["SORTIE_STRICT_TYPES"] === "1";
-  console.error(typeWarning(faults, isStrict));
-  if (isStrict) process.exit(1);
+  const words = typeText(faults);
+  if (process.env["SORTIE_STRICT_TYPES"] === "1") {
+    console.error(words);
+    process.exit(1);
+  }
+  Annotations.of(stack).addWarningV2("sortie:types", words);
 }
 
 /** Before a VPC has been looked up, placeholders stand for its subnets, and the CDK's own checks would refuse those. */

@@ -35,8 +35,7 @@ export async function synthesise(
     child.on("error", reject).on("close", resolve),
   );
   if (code !== 0) throw new InputError(`the CDK app failed (exit code ${code}):\n${words.trim()}`);
-  const types = /^warning: .*types are wrong:(?:\n {2}.*)*/m.exec(words)?.[0];
-  return [...(types === undefined ? [] : [types]), ...(await warningsIn(outDir))];
+  return await warningsIn(outDir);
 }
 
 /** What the CDK's own command line would print of an assembly. */
