@@ -7,8 +7,7 @@ import { createEngineStateStore, setDesired, type Wish } from "../functions/adap
 import { readLatestSnapshot } from "../functions/adapters/table/lifecycle.ts";
 import type { Desired, Observed } from "../functions/core/engine-lifecycle/engine-state.ts";
 import { SettingsError } from "../functions/core/errors.ts";
-import type { Snapshot } from "../functions/core/housekeeping/snapshot.ts";
-import { CANNOT_CONNECT } from "../functions/core/protocol.ts";
+import { answeredAt, type Snapshot } from "../functions/core/housekeeping/snapshot.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { agree, refuseHanging } from "./engine-agree.ts";
 import { packCode } from "./engine-code.ts";
@@ -142,12 +141,11 @@ function answeredSince(
   { unreachable, looked_at }: Observed,
   snapshot: Snapshot | undefined,
 ): Answered | undefined {
-  if (unreachable === undefined || snapshot === undefined) return undefined;
-  const [at, { engine_status: status, global_step: step = null }] = [
-    Date.parse(snapshot.at),
-    snapshot.status,
-  ];
-  return status === CANNOT_CONNECT || at <= looked_at ? undefined : { at, status, step };
+  const at = answeredAt(snapshot);
+  if (unreachable === undefined || snapshot === undefined || at === undefined || at <= looked_at)
+    return undefined;
+  const { engine_status: status, global_step: step = null } = snapshot.status;
+  return { at, status, step };
 }
 
 async function set(table: TableOptions, options: EngineOptions, io: Io, wishFor: WishFor): Promise<void> {

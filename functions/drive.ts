@@ -12,9 +12,9 @@ import { driveEngine } from "./core/engine-lifecycle/drive.ts";
 import type { EngineCode } from "./core/engine-lifecycle/engine-code.ts";
 import type { Observed } from "./core/engine-lifecycle/engine-state.ts";
 import { withLease } from "./core/engine-lifecycle/lease.ts";
+import { answeredAt } from "./core/housekeeping/snapshot.ts";
 import type { FleetQueue } from "./core/housekeeping/take-snapshot.ts";
 import type { Log } from "./core/log.ts";
-import { CANNOT_CONNECT } from "./core/protocol.ts";
 import { deployedFleetId, type LifecycleEnvironment } from "./environment.ts";
 
 export interface Drive {
@@ -59,22 +59,18 @@ export function createDrive(
           const waiting = () => waitingRollouts(fleets);
           const experimentDir = () => engine.experimentDir();
           const code = (wanted: EngineCode) => readCode(table, name, wanted);
-          const answeredAt = () => lastAnswer(table, name);
-          const ports = { clock, engine, states, lease, log, pool, waiting, experimentDir, code, answeredAt };
-          const { step } = await driveEngine(ports, name, { settings: environment, endsAt });
+          const lastAnswer = async () => answeredAt(await readLatestSnapshot(table, name));
+          const ports = { clock, engine, states, lease, log, pool, waiting, experimentDir, code };
+          const { step } = await driveEngine({ ...ports, answeredAt: lastAnswer }, name, {
+            settings: environment,
+            endsAt,
+          });
           if (step.kind !== "none") log("info", "engine", { step: step.kind, why: step.reason });
         },
       );
       if (!held.held) log("info", "another tick drives the engine", { by: held.by });
     },
   };
-}
-
-async function lastAnswer(table: TableOptions, engine: string): Promise<number | undefined> {
-  const snapshot = await readLatestSnapshot(table, engine);
-  return snapshot === undefined || snapshot.status.engine_status === CANNOT_CONNECT
-    ? undefined
-    : Date.parse(snapshot.at);
 }
 
 /** Messages of the fleets that are not paused; null where a queue cannot be read. */

@@ -1,7 +1,7 @@
 /** What the lifecycle function writes down at each tick, for humans and programs to read from the table. */
 import * as z from "zod";
 import type { PoolInformation } from "../protocol.ts";
-import { engineStatusSchema, poolInformationSchema } from "../protocol.ts";
+import { CANNOT_CONNECT, engineStatusSchema, poolInformationSchema } from "../protocol.ts";
 import { itemBytes } from "../stored-size.ts";
 import { totalsSchema, withinBytes } from "./totals.ts";
 
@@ -60,6 +60,12 @@ export const snapshotSchema = z.object({
   fleets: z.record(z.string(), fleetSnapshotSchema),
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
+
+/** Unix ms at which the engine was seen to answer; undefined where it was not. */
+export function answeredAt(snapshot: Snapshot | undefined): number | undefined {
+  if (snapshot === undefined || snapshot.status.engine_status === CANNOT_CONNECT) return undefined;
+  return Date.parse(snapshot.at);
+}
 
 /** DynamoDB takes 400 KB an item. */
 export const SNAPSHOT_BYTES = 300_000;
