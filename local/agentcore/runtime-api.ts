@@ -3,10 +3,10 @@
  * connection of its own until it is stopped, and an error of the service's is told without its words.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { Agent, request } from "undici";
 import { SESSION_HEADER } from "../../functions/contract/agent-invocation.ts";
+import { listen } from "../listen.ts";
 
 export interface RuntimeApi {
   readonly endpoint: string;
@@ -39,9 +39,9 @@ export async function startRuntimeApi(service: string): Promise<RuntimeApi> {
   Object.assign(server, { requestTimeout: 0, timeout: 0 });
   // It keeps nothing alive by itself.
   server.unref();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const port = await listen(server);
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://127.0.0.1:${port}`,
     open: () => [...door.sessions.keys()],
     close: async () => {
       server.closeAllConnections();

@@ -8,7 +8,6 @@ import { type System, startSystem } from "../system.ts";
 import type { Throttle } from "./check/evidence.ts";
 import type { Interceptor } from "./proxy.ts";
 import { FaultProxy } from "./proxy.ts";
-import type { TokenProxy } from "./token.ts";
 
 /** Seconds, unless the name says otherwise. */
 export interface Pace {
@@ -97,15 +96,13 @@ export async function startTormented(
     engineUrl: string;
     pace: Pace;
     clocksOff: boolean;
-    token?: TokenProxy;
+    /** Further variables of the functions. */
+    environment: Readonly<Record<string, string>>;
   },
   interceptors: Interceptors,
 ): Promise<SystemUnderFaults> {
   const { promise: endpoints, resolve } = Promise.withResolvers<System["endpoints"]>();
-  const engineProxy = new FaultProxy(
-    options.engineUrl,
-    options.token ? [options.token.interceptor, ...interceptors.engine] : interceptors.engine,
-  );
+  const engineProxy = new FaultProxy(options.engineUrl, interceptors.engine);
   const tableProxy = new FaultProxy(
     endpoints.then(({ dynamodb }) => dynamodb),
     interceptors.table,
@@ -122,7 +119,7 @@ export async function startTormented(
     [rolloutVariables.agentBlockSeconds]: String(options.pace.agentBlockSeconds),
     [lifecycleVariables.sweepIntervalSeconds]: String(options.pace.sweepIntervalSeconds),
     ...(options.clocksOff && { SORTIE_LOCAL_CLOCK_SPREAD_MS: String(CLOCKS_OFF_MS) }),
-    ...(await options.token?.up()),
+    ...options.environment,
     AWS_ENDPOINT_URL_DYNAMODB: tableProxy.url,
     AWS_ENDPOINT_URL_SQS: queueProxy.url,
   };
@@ -131,7 +128,7 @@ export async function startTormented(
   resolve(system.endpoints);
   const close = async () => {
     await system.close();
-    await Promise.all([...proxies, options.token].map((proxy) => proxy?.close()));
+    await Promise.all(proxies.map((proxy) => proxy.close()));
   };
   try {
     return { system, engineProxy, ...partsOf(system), close };

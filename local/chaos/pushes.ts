@@ -19,7 +19,7 @@ export interface Pushes {
   /** Bodies that are no rollouts. */
   readonly invalid: readonly string[];
   /** The body of a message without a run, whose agent always throws. */
-  readonly plain: string | undefined;
+  readonly runless: string | undefined;
   readonly messages: readonly Push[];
   /** What the agents of some rollouts suffer from at every attempt, by key. */
   readonly guilty: ReadonlyMap<string, Ailment>;
@@ -86,7 +86,7 @@ export function makePushes(options: PushOptions, tally: Tally): Pushes {
       )
     : [];
   const twice = wanted.has("queue-pushed-twice") ? bodies.filter(() => random() < TWICE) : [];
-  const runless = wanted.has("queue-redrive-unanswered") ? plainBody(seed) : undefined;
+  const runless = wanted.has("queue-redrive-unanswered") ? runlessBody(seed) : undefined;
   tally.add("queue-invalid", invalid.length);
   tally.add("queue-pushed-twice", twice.length);
   const all = [...bodies, ...twice, ...invalid, ...(runless ? [runless] : [])];
@@ -94,11 +94,11 @@ export function makePushes(options: PushOptions, tally: Tally): Pushes {
   const ordered = wanted.has("queue-shuffled") ? shuffled(all, random) : all;
   const messages = ordered.map((body) => ({ body, delaySeconds: lateness(wanted, random) }));
   tally.add("queue-late", messages.filter(({ delaySeconds }) => delaySeconds > 0).length);
-  return { tasks, keys, invalid, plain: runless, messages, guilty };
+  return { tasks, keys, invalid, runless, messages, guilty };
 }
 
 /** Known by its message alone: sent again, it is another rollout. */
-function plainBody(seed: number): string {
+function runlessBody(seed: number): string {
   const facts: ChaosTask = { rollout: "plain", seed, rates: [], always: "throw" };
   return JSON.stringify({ task: { task_id: "plain", main_query: "1 + 1", metadata: facts } });
 }

@@ -68,9 +68,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
         engineUrl: engine.url,
         pace: paces[options.realTime ? "real" : "fast"],
         clocksOff: clocksAreOff(options),
-        ...(token && { token }),
+        environment: (await token?.up()) ?? {},
       },
-      interceptorsOf(options, saboteur, patience),
+      interceptorsOf(options, saboteur, patience, token),
     );
     killer = new Killer(tormented);
     const parts = { tormented, engine, saboteur, patience, killer, tally, plan, pushes, token, service };
@@ -81,7 +81,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
     return await conclude(options, evidence, tally, { logFile, began, drainMs });
   } finally {
     await tormented?.close();
-    await service?.close();
+    await Promise.all([service?.close(), token?.close()]);
     await engine.close();
   }
 }
@@ -137,7 +137,7 @@ function replaceToken({ token, tally }: Parts): void {
 }
 
 async function redriveOf({ tormented, pushes, tally }: Parts): Promise<UnansweredRedrive | undefined> {
-  const redriven = pushes.plain && (await redriveUnanswered(tormented, pushes.plain));
+  const redriven = pushes.runless && (await redriveUnanswered(tormented, pushes.runless));
   if (redriven) tally.add("queue-redrive-unanswered");
   return redriven || undefined;
 }
@@ -244,9 +244,10 @@ function interceptorsOf(
   { breaks = {} }: ChaosOptions,
   saboteur: FaultInjector,
   patience: Patience,
+  token: TokenProxy | undefined,
 ): Interceptors {
   return {
-    engine: [saboteur.engine, ...(breaks.engine ?? [])],
+    engine: [...(token ? [token.interceptor] : []), saboteur.engine, ...(breaks.engine ?? [])],
     table: [saboteur.table, ...(breaks.table ?? [])],
     queue: [saboteur.queue, patience.interceptor, ...(breaks.queue ?? [])],
   };

@@ -1,8 +1,8 @@
 /** A proxy in front of the engine that asks for a token, and the Secrets Manager that holds it: the token can be replaced. */
 import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { rolloutVariables } from "../../functions/contract/environment-names.ts";
+import { listen } from "../listen.ts";
 import type { Interceptor } from "./proxy.ts";
 import { operation } from "./steps.ts";
 
@@ -31,14 +31,11 @@ export class TokenProxy {
       response.end(JSON.stringify(found ? { ARN, Name: "engine-token", SecretString: this.#token } : {}));
     });
     this.#server = server;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-    await promise;
+    const port = await listen(server);
     return {
       [rolloutVariables.engineSecretArn]: ARN,
       [rolloutVariables.engineHeader]: HEADER,
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: `http://127.0.0.1:${port}`,
     };
   }
 

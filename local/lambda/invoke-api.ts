@@ -1,7 +1,7 @@
 /** Lambda's Invoke API on this machine, for functions that call each other by the SDK. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listen } from "../listen.ts";
 import type { LambdaFunction } from "./function.ts";
 import type { InvocationResult } from "./invocation.ts";
 
@@ -23,9 +23,9 @@ export async function startInvokeApi(): Promise<InvokeApi> {
   Object.assign(server, { requestTimeout: 0, timeout: 0 });
   // It keeps nothing alive by itself.
   server.unref();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const port = await listen(server);
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://127.0.0.1:${port}`,
     offer: (offered) => {
       for (const lambda of offered) functions.set(lambda.name, lambda);
     },

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listen } from "../listen.ts";
 
 /** What the process behind a runtime API does. */
 export interface RuntimeEvents {
@@ -44,10 +45,7 @@ export class RuntimeApi {
 
   static async listen(): Promise<RuntimeApi> {
     const api = new RuntimeApi();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    api.#server.once("error", reject);
-    api.#server.listen(0, "127.0.0.1", resolve);
-    await promise;
+    await listen(api.#server);
     return api;
   }
 

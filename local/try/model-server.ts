@@ -1,11 +1,11 @@
 /** The model that an agent is tried with: the stand-in's own, or any server that speaks OpenAI's API, with a record. */
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { ChatMessage, ChatRequest } from "../../functions/contract/agent.ts";
 import type { Task } from "../../functions/core/protocol.ts";
 import { createKnowledge } from "../engine/knowledge.ts";
 import { createModel } from "../engine/model.ts";
+import { listen } from "../listen.ts";
 
 export interface Answer {
   readonly status: number;
@@ -80,8 +80,7 @@ export async function startModelServer(ask: AskModel): Promise<ModelServer> {
       response.writeHead(status, { "content-type": "application/json" }).end(body);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}/v1`,
     take: () => exchanges.splice(0),
