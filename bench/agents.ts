@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import Table from "cli-table3";
-import { build } from "esbuild";
 import { AgentHosts } from "../functions/adapters/agents/index.ts";
 import { decodeMessage } from "../functions/core/rollout/message.ts";
 import { agentsHere } from "../functions/core/rollout/perform-agent.ts";
 import { entries } from "../functions/entries.ts";
+import { bundle } from "../local/bundle.ts";
 import { machine } from "./machine.ts";
 
 const SHARED_EPISODES = 1000;
@@ -31,7 +31,7 @@ try {
   const source = join(folder, "agent.mjs");
   await writeFile(source, AGENT);
   const entry = join(folder, "function.mjs");
-  await bundle(source, entry);
+  await bundle(entries.rollout, entry, { agent: source });
   const { default: agent } = await import(source);
   const noModel = () => ({
     chat: () => Promise.reject(new Error("no model")),
@@ -49,13 +49,6 @@ try {
   process.stdout.write(`${table.toString()}\n${machine()}\n`);
 } finally {
   await rm(folder, { recursive: true });
-}
-
-async function bundle(agent: string, outfile: string): Promise<void> {
-  const require = "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
-  const options = { bundle: true, platform: "node", format: "esm", logLevel: "error" } as const;
-  const entryPoints = [entries.rollout];
-  await build({ ...options, entryPoints, outfile, alias: { "#agent": agent }, banner: { js: require } });
 }
 
 function open(entry: string): AgentHosts {

@@ -15,7 +15,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import Table from "cli-table3";
-import { build } from "esbuild";
 import { httpAgent } from "../functions/adapters/agent-http/client.ts";
 import { lambdaAgent } from "../functions/adapters/agent-lambda/client.ts";
 import { AgentHosts } from "../functions/adapters/agents/index.ts";
@@ -26,6 +25,7 @@ import { decodeMessage } from "../functions/core/rollout/message.ts";
 import { remoteAgents } from "../functions/core/rollout/remote-agents.ts";
 import { entries } from "../functions/entries.ts";
 import { systemClock } from "../functions/system-clock.ts";
+import { bundle } from "../local/bundle.ts";
 import { machine } from "./machine.ts";
 
 /** Of the model's one answer. */
@@ -70,7 +70,7 @@ async function measureAll(): Promise<void> {
   try {
     const [port] = await once(others, "message");
     const url = `http://127.0.0.1:${port}`;
-    const entry = await bundle(folder);
+    const entry = await functionIn(folder);
     const table = new Table({
       head: ["agent", "at once", "CPU ms an episode", "GB-s an episode", "memory, MB"],
       colAligns: ["left", "right", "right", "right", "right"],
@@ -142,17 +142,9 @@ async function episode(runner: AgentRunner, url: string): Promise<void> {
   if (done.kind !== "output") throw new Error(`expected the agent's output, found ${done.detail}`);
 }
 
-async function bundle(folder: string): Promise<string> {
+async function functionIn(folder: string): Promise<string> {
   const [source, outfile] = [join(folder, "agent.mjs"), join(folder, "function.mjs")];
   await writeFile(source, AGENT);
-  const require = "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
-  const options = { bundle: true, platform: "node", format: "esm", logLevel: "error" } as const;
-  await build({
-    ...options,
-    entryPoints: [entries.rollout],
-    outfile,
-    alias: { "#agent": source },
-    banner: { js: require },
-  });
+  await bundle(entries.rollout, outfile, { agent: source });
   return outfile;
 }

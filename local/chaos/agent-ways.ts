@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { build } from "esbuild";
+import { bundle } from "../bundle.ts";
+import { listen } from "../listen.ts";
 import type { FaultKind } from "./kinds.ts";
 
 export const agentWays = ["module", "http", "lambda"] as const;
@@ -38,22 +38,13 @@ export async function agentSetting(way: AgentWay, port: number, folder: string):
   if (way === "module") return join(import.meta.dirname, "agent.ts");
   const code = join(folder, "agent-function");
   await mkdir(code, { recursive: true });
-  await build({
-    entryPoints: [join(import.meta.dirname, "agent-handler.ts")],
-    outfile: join(code, "agent.mjs"),
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    logLevel: "error",
-    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-  });
+  await bundle(join(import.meta.dirname, "agent-handler.ts"), join(code, "agent.mjs"));
   return { lambda: { folder: code, handler: "agent.handler", runtime: "nodejs24.x", timeoutSeconds: 30 } };
 }
 
 export async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   await new Promise((resolve) => server.close(resolve));
   return port;
 }

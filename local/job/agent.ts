@@ -3,7 +3,7 @@
  * `--runtime`: the latter two, behind AgentCore's API.
  */
 import { existsSync } from "node:fs";
-import { startPythonAgent } from "../agent/python-agent.ts";
+import { isAddress, startService } from "../agent/service.ts";
 import { startRuntimeApi } from "../agentcore/runtime-api.ts";
 import { InputError } from "../input-error.ts";
 import type { JobOptions } from "./options.ts";
@@ -42,10 +42,9 @@ export async function startAgent(
 /** Undefined where it is no service. */
 async function serviceOf(option: string, agent: JobOptions["agent"], python: string, show: Show) {
   if (typeof agent !== "string") return undefined;
-  if (/^https?:\/\//.test(agent)) return { url: agent, close: async () => undefined };
-  if (!agent.endsWith(".py")) return undefined;
-  if (!existsSync(agent)) throw new InputError(`${option} ${agent}: expected a file, found none`);
-  return await startPythonAgent({ file: agent, python, show });
+  if (!isAddress(agent) && agent.endsWith(".py") && !existsSync(agent))
+    throw new InputError(`${option} ${agent}: expected a file, found none`);
+  return await startService(agent, { python, show });
 }
 
 async function runtimeOf(

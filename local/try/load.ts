@@ -1,7 +1,7 @@
 /** The agent that is tried: a module, compiled and run in this process; a Python file, served by the kit; or a service. */
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type BuildFailure, build } from "esbuild";
+import type { BuildFailure } from "esbuild";
 import { printable } from "../../cli/terminal-text.ts";
 import { httpAgent } from "../../functions/adapters/agent-http/client.ts";
 import { createChat, neverSent, sharedDispatcher } from "../../functions/adapters/engine/index.ts";
@@ -12,7 +12,8 @@ import { agentsHere } from "../../functions/core/rollout/perform-agent.ts";
 import { remoteAgents } from "../../functions/core/rollout/remote-agents.ts";
 import { packageRoot } from "../../functions/entries.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
-import { startPythonAgent } from "../agent/python-agent.ts";
+import { startService } from "../agent/service.ts";
+import { bundle } from "../bundle.ts";
 import { InputError } from "../input-error.ts";
 
 export interface Loaded {
@@ -34,15 +35,11 @@ export async function loadAgent(
   options: LoadOptions,
   out: (text: string) => void,
 ): Promise<Loaded | undefined> {
-  if (/^https?:\/\//.test(agent)) return served(agent);
-  if (!agent.endsWith(".py")) return await compiled(agent, options.folder, out);
+  const lines: string[] = [];
+  const show = (line: string) => void lines.push(withoutRollout(line));
   try {
-    const lines: string[] = [];
-    const service = await startPythonAgent({
-      file: agent,
-      python: options.python,
-      show: (line) => void lines.push(withoutRollout(line)),
-    });
+    const service = await startService(agent, { python: options.python, show });
+    if (service === undefined) return await compiled(agent, options.folder, out);
     return { ...served(service.url), lines: () => lines.splice(0), close: () => service.close() };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
@@ -51,9 +48,8 @@ export async function loadAgent(
   }
 }
 
-function served(url: string): Loaded {
-  const runner = remoteAgents(httpAgent({ urls: [url], dispatcher: sharedDispatcher(), neverSent }), clock);
-  return { start: (work) => runner.start(work), lines: () => [], close: async () => undefined };
+function served(url: string): Pick<Loaded, "start"> {
+  return remoteAgents(httpAgent({ urls: [url], dispatcher: sharedDispatcher(), neverSent }), clock);
 }
 
 /** What stands between the agent and this file. */
@@ -65,29 +61,19 @@ async function compiled(
   out: (text: string) => void,
 ): Promise<Loaded | undefined> {
   const outfile = join(folder, "index.mjs");
-  const bundle = pathToFileURL(outfile).href;
+  const url = pathToFileURL(outfile).href;
   try {
-    await build({
-      entryPoints: [resolve(file)],
-      outfile,
-      bundle: true,
-      platform: "node",
-      format: "esm",
-      sourcemap: true,
-      keepNames: true,
-      // Told below, by its lines alone.
-      logLevel: "silent",
-      banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-    });
-    const { default: agent } = (await import(bundle)) as { default?: unknown };
+    // What is wrong is told below, by its lines alone.
+    await bundle(resolve(file), outfile, { sourcemap: true, keepNames: true, logLevel: "silent" });
+    const { default: agent } = (await import(url)) as { default?: unknown };
     if (typeof agent !== "function")
       throw new TypeError("expected a function as its default export, found none: export default agent");
-    const describe = (thrown: unknown) => traceError(thrown, { bundle, without: ours });
+    const describe = (thrown: unknown) => traceError(thrown, { bundle: url, without: ours });
     const runner = agentsHere(agent as Agent, (grant) => createChat({ ...grant, clock }), describe);
     return { start: (work) => runner.start(work), lines: () => [], close: async () => undefined };
   } catch (error) {
     out(
-      `${printable(file)} cannot be loaded:\n${indented(buildFaults(error) ?? traceError(error, { bundle }))}\n`,
+      `${printable(file)} cannot be loaded:\n${indented(buildFaults(error) ?? traceError(error, { bundle: url }))}\n`,
     );
     return undefined;
   }

@@ -1,6 +1,7 @@
 /** `sortie agent try`, in a process of its own: the agent may do to it what it likes. Its argument is JSON. */
 import { readFile } from "node:fs/promises";
 import { CommandFailure } from "../../cli/failures.ts";
+import { isAddress } from "../agent/service.ts";
 import { InputError } from "../input-error.ts";
 import { readOptions } from "../job/options.ts";
 import { tasksOf } from "../job/tasks.ts";
@@ -14,8 +15,7 @@ type Given = Omit<TryOptions, "apiKey"> & {
 
 try {
   const { tasks: file, limit, apiKeyEnv, ...options } = JSON.parse(process.argv[2] ?? "") as Given;
-  const isAddress = /^https?:\/\//.test(options.agent);
-  if (!isAddress)
+  if (!isAddress(options.agent))
     await readFile(options.agent).catch((error: NodeJS.ErrnoException) => {
       throw new InputError(`${options.agent}: expected an agent's file, could not read it (${error.code})`);
     });

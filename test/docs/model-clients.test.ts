@@ -2,13 +2,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build } from "esbuild";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { AgentHosts } from "../../functions/adapters/agents/index.ts";
 import { createEngine } from "../../functions/adapters/engine/index.ts";
 import { decodeMessage } from "../../functions/core/rollout/message.ts";
 import { entries } from "../../functions/entries.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
+import { bundle } from "../../local/bundle.ts";
 import { type EngineHandle, startEngine } from "../../local/engine/start.ts";
 
 let folder = "";
@@ -32,16 +32,8 @@ afterAll(async () => {
 
 async function hostsOf(sample: string): Promise<AgentHosts> {
   const outfile = join(folder, `${sample}.mjs`);
-  await build({
-    entryPoints: [entries.rollout],
-    outfile,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    alias: { "#agent": join(import.meta.dirname, "../agents/samples", `${sample}.ts`) },
-    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-    logLevel: "error",
-  });
+  const agent = join(import.meta.dirname, "../agents/samples", `${sample}.ts`);
+  await bundle(entries.rollout, outfile, { agent });
   const hosts = new AgentHosts({
     entry: outfile,
     hosted: { engineUrl: engine.url, guarded: false },

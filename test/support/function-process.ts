@@ -3,11 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SQSBatchResponse } from "aws-lambda";
-import { build } from "esbuild";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { lifecycleVariables, rolloutVariables as names } from "../../functions/contract/environment-names.ts";
 import type { QueueRecord } from "../../functions/core/queue.ts";
 import { entries } from "../../functions/entries.ts";
+import { bundle } from "../../local/bundle.ts";
 import { LambdaFunction } from "../../local/lambda/function.ts";
 import type { InvocationResult } from "../../local/lambda/invocation.ts";
 import type { FleetFixture } from "./fleet-fixture.ts";
@@ -29,7 +29,7 @@ export function functionProcesses(): (
   let codeDirectory = "";
   beforeAll(async () => {
     codeDirectory = await mkdtemp(join(tmpdir(), "sortie-function-"));
-    await bundle(entries.rollout, join(codeDirectory, "index.mjs"));
+    await bundle(entries.rollout, join(codeDirectory, "index.mjs"), { agent: agentOfTests });
   }, 30_000);
   afterAll(() => rm(codeDirectory, { recursive: true }));
   return (house, { timeoutSeconds = 60, environment = {} } = {}) => {
@@ -60,7 +60,7 @@ export function lifecycleProcesses(): (
   let codeDirectory = "";
   beforeAll(async () => {
     codeDirectory = await mkdtemp(join(tmpdir(), "sortie-lifecycle-"));
-    await bundle(entries.lifecycle, join(codeDirectory, "index.mjs"));
+    await bundle(entries.lifecycle, join(codeDirectory, "index.mjs"), { agent: agentOfTests });
   }, 30_000);
   afterAll(() => rm(codeDirectory, { recursive: true }));
   return (house, environment) => {
@@ -86,19 +86,6 @@ export function lifecycleProcesses(): (
     onTestFinished(() => lambda.stop());
     return { tick: () => lambda.invoke({}) };
   };
-}
-
-async function bundle(entry: string, outfile: string): Promise<void> {
-  await build({
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    alias: { "#agent": agentOfTests },
-    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-    logLevel: "error",
-  });
 }
 
 function environmentOf({ limits, estate, engine, ...house }: FleetFixture): Record<string, string> {

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { AgentHosts, type RunnerOptions } from "../../../../functions/adapters/agents/index.ts";
 import { agentEnvironment } from "../../../../functions/agent-environment.ts";
@@ -11,28 +10,19 @@ import { AttemptAborted } from "../../../../functions/core/rollout/agent.ts";
 import type { AgentOutcome } from "../../../../functions/core/rollout/agent-runner.ts";
 import { decodeMessage } from "../../../../functions/core/rollout/message.ts";
 import { entries } from "../../../../functions/entries.ts";
+import { bundle } from "../../../../local/bundle.ts";
 
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sortie-agents-"));
-  await bundle("rude", join(import.meta.dirname, "rude-agent.ts"));
+  await bundled("rude", join(import.meta.dirname, "rude-agent.ts"));
 }, 30_000);
 afterAll(() => rm(folder, { recursive: true }));
 
 /** The rollout function as it is deployed, with this agent. */
-async function bundle(name: string, agent: string): Promise<void> {
-  await build({
-    entryPoints: [entries.rollout],
-    outfile: join(folder, `${name}.mjs`),
-    // Those of agents that are blocked are told by the bundle's lines.
-    sourcemap: name === "broken",
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    alias: { "#agent": agent },
-    banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
-    logLevel: "error",
-  });
+async function bundled(name: string, agent: string): Promise<void> {
+  // Those of agents that are blocked are told by the bundle's lines.
+  await bundle(entries.rollout, join(folder, `${name}.mjs`), { agent, sourcemap: name === "broken" });
 }
 
 const BLOCK_SECONDS = 2;
@@ -230,7 +220,7 @@ test.each([false, true])("model calls are counted and carry the proxy's token (a
 
 test("a fleet whose agent cannot be loaded says so before it takes a message", async () => {
   const broken = join(import.meta.dirname, "broken-agent.ts");
-  await bundle("broken", broken);
+  await bundled("broken", broken);
   const { hosts } = open({}, "broken");
   await expect(hosts.ready()).rejects.toThrow(
     /^the agent could not be loaded: Error: no such file: weights\.bin\n {2}at .*broken-agent\.ts:2:\d+\)?(\n|$)/,
