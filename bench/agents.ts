@@ -26,6 +26,7 @@ interface Told {
   readonly cpu: number;
 }
 
+const opened: AgentHosts[] = [];
 const folder = await mkdtemp(join(tmpdir(), "sortie-bench-"));
 try {
   const source = join(folder, "agent.mjs");
@@ -48,13 +49,17 @@ try {
   table.push(["in a process each", ...(await alone(open(entry)))]);
   process.stdout.write(`${table.toString()}\n${machine()}\n`);
 } finally {
+  // Their threads would keep this process alive.
+  for (const hosts of opened) hosts.close();
   await rm(folder, { recursive: true });
 }
 
 function open(entry: string): AgentHosts {
   const hosted = { engineUrl: "http://127.0.0.1:1", guarded: false };
   const log = () => undefined;
-  return new AgentHosts({ entry, hosted, environment: {}, memoryMb: 4096, blockSeconds: 20, log });
+  const hosts = new AgentHosts({ entry, hosted, environment: {}, memoryMb: 4096, blockSeconds: 20, log });
+  opened.push(hosts);
+  return hosts;
 }
 
 async function episode(runner: Runner, alone: boolean): Promise<Told> {
