@@ -1,5 +1,5 @@
 /** The history of one rollout, in words. */
-import { type Reason, reasons, usesUpAnAttempt } from "../functions/core/reasons.ts";
+import { isOutcome, reasons, usesUpAnAttempt } from "../functions/core/reasons.ts";
 import type { Attempt, PastAttempt, RolloutItem } from "../functions/core/rollout/item.ts";
 import type { LateResult } from "../functions/core/rollout/late-result.ts";
 import { figure, shortSpan, span } from "./format.ts";
@@ -39,6 +39,7 @@ export function stateText({ state, attempts, letter }: RolloutItem): string {
     reporting: `its result is stored, and the engine is being told${used}`,
     ended: "ended",
     unknown: "whether the engine took its reward cannot be known",
+    lost: "its reward went with a training that ended before its batch",
     dead: `dead${used}`,
   };
   return words[state];
@@ -62,10 +63,7 @@ function attemptText(attempt: PastAttempt, number: number): string {
 }
 
 function ending({ reason, reward }: PastAttempt): string {
-  const penalty =
-    reason === "ended" || reason === "unknown" || usesUpAnAttempt(reason as Reason)
-      ? ""
-      : ", at no cost to the rollout";
+  const penalty = isOutcome(reason) || usesUpAnAttempt(reason) ? "" : ", at no cost to the rollout";
   return `${reasons[reason]}${reward === undefined ? "" : `, ${rewardText(reward)}`}${penalty}`;
 }
 

@@ -150,6 +150,7 @@ const figureRows: readonly FigureRow[] = [
   ["rollouts dead", ({ totals }) => count(totals.dead)],
   ["groups short of a dead rollout", incompleteGroups],
   ["rollouts unknown", ({ totals }) => count(totals.unknown)],
+  ["rollouts lost", ({ totals }) => count(totals.lost)],
   ["time per attempt, mean", timePerAttempt],
 ];
 

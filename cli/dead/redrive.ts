@@ -11,6 +11,7 @@ import type { Clock, Random } from "../../functions/core/clock.ts";
 import { describeError } from "../../functions/core/errors.ts";
 import type { Log } from "../../functions/core/log.ts";
 import {
+  isDone,
   isOpen,
   isSentAgain,
   type RolloutItem,
@@ -97,7 +98,7 @@ async function readied(ports: RedrivePorts, rollout: Rollout): Promise<Verdict> 
 
 function stepOfRun({ clock }: RedrivePorts, item: RolloutItem | undefined): Verdict | NextItem {
   if (!item) return "send";
-  if (item.state === "ended" || item.state === "unknown") return "ended";
+  if (isDone(item)) return "ended";
   if (item.state !== "dead") return "send";
   const { letter: _, ...rest } = item;
   return { ...rest, state: "waiting", attempts: 0, changed_at: clock.now() };
@@ -111,7 +112,7 @@ function stepOfMessage(
 ): Verdict | NextItem {
   const now = clock.now();
   const previous = item ?? firstSeen(rollout, { fleet: fleet.name, engine: fleet.engine }, now);
-  if (previous.state === "ended" || previous.state === "unknown") return "ended";
+  if (isDone(previous)) return "ended";
   if (item && isOpen(item)) return "open";
   if (item && isSentAgain(item)) return evenIfUnsure ? "send" : "unsure";
   return { ...previous, state: "waiting", attempts: 0, letter: "sent", changed_at: now };

@@ -21,7 +21,7 @@ export interface Target {
 export interface Sent {
   pushed: number;
   /** Not pushed, since the table shows how they came out. */
-  readonly skipped: { ended: number; unknown: number; dead: number };
+  readonly skipped: { ended: number; unknown: number; lost: number; dead: number };
   readonly refused: { at: string; reason: string }[];
   /** Stopped before the end. */
   interrupted: boolean;
@@ -62,7 +62,7 @@ export async function send(target: Target, sending: Sending, sent: Sent = nothin
 }
 
 export function nothingSent(): Sent {
-  return { pushed: 0, skipped: { ended: 0, unknown: 0, dead: 0 }, refused: [], interrupted: false };
+  return { pushed: 0, skipped: { ended: 0, unknown: 0, lost: 0, dead: 0 }, refused: [], interrupted: false };
 }
 
 interface Message {
@@ -111,7 +111,7 @@ async function sendChunk(target: Target, chunk: Message[], sending: Sending, sen
 
 /** Counts a rollout that has come to its end; false for one that has not. */
 function count(state: RolloutState | undefined, { skipped }: Sent): boolean {
-  if (state !== "ended" && state !== "unknown" && state !== "dead") return false;
+  if (state !== "ended" && state !== "unknown" && state !== "lost" && state !== "dead") return false;
   skipped[state] += 1;
   return true;
 }

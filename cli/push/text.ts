@@ -28,7 +28,7 @@ export function outcomeJson(outcome: Outcome): object {
     rollouts: tasks * repeats,
     dry_run: sent === undefined,
     pushed: sent?.pushed ?? 0,
-    skipped: sent?.skipped ?? { ended: 0, unknown: 0, dead: 0 },
+    skipped: sent?.skipped ?? { ended: 0, unknown: 0, lost: 0, dead: 0 },
     refused: sent?.refused ?? [],
     interrupted: sent?.interrupted ?? false,
     faults,
@@ -47,12 +47,18 @@ export function outcomeText(outcome: Outcome, style: Style): string {
   return `${[...lines, ...faultTexts(outcome)].join("\n")}\n`;
 }
 
-function skippedTexts({ skipped: { ended, unknown, dead }, pushed }: Sent): string[] {
+function skippedTexts({ skipped: { ended, unknown, lost, dead }, pushed }: Sent): string[] {
   const finished = ended + unknown;
   const again =
     pushed === 0 && finished > 0 ? " To run these tasks once more, name another run with --run." : "";
   return [
     ...(finished > 0 ? [`Not pushed again: ${finished} that have ended in this run already.${again}`] : []),
+    ...(lost > 0
+      ? [
+          `Not pushed again: ${lost} whose rewards went with a training that ended before their batch; only another run ` +
+            "tries them anew: name it with --run.",
+        ]
+      : []),
     ...(dead > 0
       ? [
           `Not pushed again: ${dead} that are dead in this run; sortie dead list says why, sortie dead redrive tries them anew. ` +

@@ -22,9 +22,15 @@ export const reasons = {
   crashed: "the function died",
   expired: "the episode was found open after its expiry",
   unknown: "whether the engine took the reward cannot be known",
+  "training-lost": "the training that the reward was for ended before its batch",
   "invalid-message": "the message is no rollout",
 } as const satisfies Record<string, string>;
 export type Reason = keyof typeof reasons;
+
+/** Whether the rollout is done with: its reward is where it can be, and another attempt could only deliver it twice. */
+export function isOutcome(reason: Reason): reason is "ended" | "unknown" | "training-lost" {
+  return reason === "ended" || reason === "unknown" || reason === "training-lost";
+}
 
 /** Reasons that the rollout is not to blame for: they use up none of its attempts. Waiting is not failing. */
 const withoutPenalty: ReadonlySet<Reason> = new Set([

@@ -106,13 +106,20 @@ export function renderSeeds(outcomes: readonly ChaosOutcome[]): string {
     "ended",
     "dead",
     "unknown",
+    "with training",
     "undelivered",
     "violations",
   ];
   const table = new Table({ head: [...head, "settled median", "max", "seconds"], style: plain });
   for (const outcome of outcomes) {
     const { seed, checks, faults, recovery, evidence, seconds } = outcome;
-    const { ended = 0, dead = 0, unknown = 0, undelivered = 0 } = checks[0]?.counts ?? {};
+    const {
+      ended = 0,
+      dead = 0,
+      unknown = 0,
+      undelivered = 0,
+      "with their training": lost = 0,
+    } = checks[0]?.counts ?? {};
     const injected = faults.reduce((sum, [, times]) => sum + times, 0);
     const found = checks.reduce((sum, check) => sum + check.violations.length, 0);
     const times = [recovery.median, recovery.max].map((value) => value?.toFixed(1) ?? "–");
@@ -123,6 +130,7 @@ export function renderSeeds(outcomes: readonly ChaosOutcome[]): string {
       ended,
       dead,
       unknown,
+      lost,
       undelivered,
       found,
     ];

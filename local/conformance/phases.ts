@@ -87,7 +87,7 @@ function notFinal(keys: readonly string[], rollouts: readonly ChangedRollout[]):
   const found = new Map(rollouts.map((rollout) => [rollout.key, rollout]));
   return keys.flatMap((key) => {
     const { state = "not in the table", history = [] } = found.get(key) ?? {};
-    if (["ended", "unknown", "dead"].includes(state)) return [];
+    if (["ended", "unknown", "lost", "dead"].includes(state)) return [];
     return [`${key} is ${state}; so far: ${history.map(({ reason }) => reason).join(", ") || "nothing"}`];
   });
 }

@@ -60,10 +60,15 @@ function row(name: string, expected: string | number, found: string | number, ok
 
 function phaseRow({ name, pushed, rollouts, isRough }: Phase): Row {
   const of = (state: string) => rollouts.filter((rollout) => rollout.state === state).length;
-  const [ended, unknown, dead] = [of("ended"), of("unknown"), of("dead")];
-  const settled = isRough ? ended + unknown : ended;
-  const rest = [`${ended} ended`, ...some(unknown, "unknown"), ...some(dead, "dead letters")];
-  const open = pushed - ended - unknown - dead;
+  const [ended, unknown, lost, dead] = [of("ended"), of("unknown"), of("lost"), of("dead")];
+  const settled = isRough ? ended + unknown + lost : ended;
+  const rest = [
+    `${ended} ended`,
+    ...some(unknown, "unknown"),
+    ...some(lost, "lost with their training"),
+    ...some(dead, "dead letters"),
+  ];
+  const open = pushed - ended - unknown - lost - dead;
   return row(name, `${pushed} ended`, [...rest, ...some(open, "not final")].join(", "), settled === pushed);
 }
 

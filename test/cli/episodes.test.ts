@@ -147,7 +147,7 @@ describe("sortie episodes", () => {
 
   test.each([
     [["--since", "yesterday"], "Expected a span such as 90s, 30m, 2h or 7d."],
-    [["--state", "lost"], "Allowed choices are waiting, running, reporting, ended, unknown, dead."],
+    [["--state", "vanished"], "Allowed choices are waiting, running, reporting, ended, unknown, lost, dead."],
     [["--open", "--state", "dead"], "cannot be used with option"],
   ])("%j is a fault of the command line", async (args, message) => {
     const { code, err } = await here("episodes", ...args);

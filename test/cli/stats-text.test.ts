@@ -65,6 +65,7 @@ describe("the whole text", () => {
       │ rollouts dead                     │    0 │               1 │
       │ groups short of a dead rollout    │    0 │               0 │
       │ rollouts unknown                  │    1 │               0 │
+      │ rollouts lost                     │    0 │               0 │
       │ time per attempt, mean            │  0 s │          12.5 s │
       │ attempts: ended                   │    0 │               4 │
       │ attempts: agent-error             │    0 │               2 │

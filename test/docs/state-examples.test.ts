@@ -31,6 +31,7 @@ import { batchSeenSchema } from "../../functions/core/rollout/batch-seen.ts";
 import type { Invocation } from "../../functions/core/rollout/invocation.ts";
 import { rolloutItemSchema } from "../../functions/core/rollout/item.ts";
 import { lateResultSchema } from "../../functions/core/rollout/late-result.ts";
+import { trainingSeenSchema } from "../../functions/core/rollout/training-seen.ts";
 import { keepBudget } from "../../functions/core/spend/budget.ts";
 import { ALL_TIME, estimateUsd, type Usage } from "../../functions/core/spend/spend.ts";
 import { createTables, startTableServer, type TableServer } from "../../local/servers/table-server.ts";
@@ -132,6 +133,12 @@ describe("items of rollouts and fleets", () => {
   test("what was seen of a batch", async () => {
     const shown = example("batch");
     await createBatchStore(options()).write("main", undefined, batchSeenSchema.parse(shown));
+    expect(await written(shown)).toEqual(shown);
+  });
+
+  test("which trainings have ended", async () => {
+    const shown = example("training");
+    await createBatchStore(options()).trainings.write("main", undefined, trainingSeenSchema.parse(shown));
     expect(await written(shown)).toEqual(shown);
   });
 

@@ -10,6 +10,7 @@ import { SETTLED_MS } from "../../functions/core/housekeeping/take-snapshot.ts";
 import { fleetTotalsSchema } from "../../functions/core/housekeeping/totals.ts";
 import { batchSeenSchema } from "../../functions/core/rollout/batch-seen.ts";
 import { rolloutItemSchema, rolloutStates } from "../../functions/core/rollout/item.ts";
+import { trainingSeenSchema } from "../../functions/core/rollout/training-seen.ts";
 import { stateTable } from "../functions/adapters/table/servers.ts";
 import { page, quoted, tableAfter } from "./state-page.ts";
 
@@ -58,6 +59,7 @@ describe("items", () => {
     ["totals", fleetTotalsSchema],
     ["admission", fleetAdmissionSchema],
     ["batch", batchSeenSchema],
+    ["training", trainingSeenSchema],
     ["desired state", desiredSchema],
     ["observed state", observedSchema],
     ["lease", leaseSchema],

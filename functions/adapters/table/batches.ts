@@ -2,6 +2,7 @@
 import { type BatchStore, batchSeenSchema } from "../../core/rollout/batch-seen.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
 import { conditionalPut, getItem } from "./conditional-put.ts";
+import { createTrainingStore } from "./trainings.ts";
 
 export const batchKey = (fleet: string, step: number): Key => ({ pk: `FLEET#${fleet}`, sk: `BATCH#${step}` });
 /** Longer than any attempt stays open. */
@@ -9,6 +10,7 @@ const KEEP_DAYS = 2;
 
 export function createBatchStore(options: TableOptions): BatchStore {
   return {
+    trainings: createTrainingStore(options),
     async read(fleet, step) {
       const found = await getItem(options, batchKey(fleet, step));
       return found && batchSeenSchema.parse(found);

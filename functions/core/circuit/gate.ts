@@ -69,6 +69,7 @@ const neutral: ReadonlySet<Reason> = new Set([
   "agent-discarded",
   "agent-busy",
   "unknown",
+  "training-lost",
   "invalid-message",
 ]);
 

@@ -8,7 +8,7 @@ import { describeError } from "../errors.ts";
 import type { PoolInformation } from "../protocol.ts";
 import { giveBack, isHeld } from "../rollout/give-back.ts";
 import { isAlive } from "../rollout/heartbeat.ts";
-import { isOpen, type RolloutItem } from "../rollout/item.ts";
+import { isDone, isOpen, type RolloutItem } from "../rollout/item.ts";
 import { noteBatch } from "../rollout/note-batch.ts";
 import { settleLeftover } from "../rollout/settle.ts";
 import { clearAway } from "./clear-away.ts";
@@ -121,8 +121,7 @@ async function release(
   item: RolloutItem,
   receipt: string,
 ): Promise<void> {
-  const done = item.state === "ended" || item.state === "unknown";
-  const call = done
+  const call = isDone(item)
     ? fleet.queue.delete(receipt)
     : fleet.queue.defer(receipt, afterCrash(item, ports.random));
   await call.catch((error) =>

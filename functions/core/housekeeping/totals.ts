@@ -3,7 +3,7 @@
  * together with the moment up to which they are complete: so each attempt counts once, whatever is redelivered or dies.
  */
 import * as z from "zod";
-import { type Reason, reasons, usesUpAnAttempt } from "../reasons.ts";
+import { isOutcome, type Reason, reasons, usesUpAnAttempt } from "../reasons.ts";
 import type { PastAttempt, RolloutItem } from "../rollout/item.ts";
 import { entryBytes, itemBytes, storedName } from "../stored-size.ts";
 
@@ -24,6 +24,8 @@ export const totalsSchema = z.object({
   /** Rollouts that were given up; one that is redriven counts once, until it has come to its end. */
   dead: counter,
   unknown: counter,
+  /** Rollouts whose reward went with a training that ended before its batch. */
+  lost: counter,
   /** Groups that a batch waits for in vain: dead train rollouts by task id, as far as there is room. */
   incomplete: z.record(z.string(), z.number()).default({}),
   /** Dead train rollouts of tasks for which `incomplete` has no room. */
@@ -62,13 +64,14 @@ function addAttempt(totals: Totals, attempt: PastAttempt, rollout: ChangedRollou
   // Who was redriven counts as dead already: it dies no second time, and is so no longer where it comes to its end.
   const redriven = wasRedriven(rollout);
   const died = last && rollout.state === "dead" && !redriven;
-  const revived = redriven && (reason === "ended" || reason === "unknown");
+  const revived = redriven && isOutcome(reason);
   const next: Totals = {
     ...totals,
     attempts: { ...totals.attempts, [reason]: (totals.attempts[reason] ?? 0) + 1 },
     episode_ms: totals.episode_ms + attempt.at - attempt.from,
     dead: Math.max(0, totals.dead + (died ? 1 : 0) - (revived ? 1 : 0)),
     unknown: totals.unknown + (reason === "unknown" ? 1 : 0),
+    lost: totals.lost + (reason === "training-lost" ? 1 : 0),
   };
   if (rollout.episode_type === "eval") return reason === "ended" ? addEvalEnd(next, attempt) : next;
   if (died) return { ...next, ...withDead(next, rollout.task_id) };

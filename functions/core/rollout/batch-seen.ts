@@ -8,6 +8,7 @@ import { POOL_LAG_MS } from "../engine.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Attempt } from "./item.ts";
 import { isRolling } from "./locate-episode.ts";
+import type { TrainingStore } from "./training-seen.ts";
 
 const names = z.array(z.string()).default([]);
 
@@ -56,6 +57,8 @@ export interface BatchStore {
   read(fleet: string, step: number): Promise<BatchSeen | undefined>;
   /** False where somebody else has written since `left` was read. */
   write(fleet: string, previous: BatchSeen | undefined, next: BatchSeen): Promise<boolean>;
+  /** Which trainings these batches belonged to. */
+  readonly trainings: TrainingStore;
 }
 
 /** An item of 400 KB holds about twice as many. What comes after is not kept, and then nothing counts as final. */
@@ -81,6 +84,17 @@ export interface PoolLook {
 export function isStillThatOf(before: BatchSeen | undefined, { pool }: PoolLook): boolean {
   const known = new Set(before?.looks.flatMap(({ running, completed }) => [...running, ...completed]));
   return completedIn(pool).some((episode) => known.has(episode));
+}
+
+/**
+ * Whether the pool shows none of the episodes that were seen in the batch: an engine that goes on with its batch has each of
+ * them, running or completed or taken back.
+ */
+export function isAnotherBatch(batch: BatchSeen | undefined, pool: PoolInformation): boolean {
+  const running = Object.keys(pool.running_episode_details ?? {}).map(shortName);
+  const shown = new Set([...completedIn(pool), ...running]);
+  const known = (batch?.looks ?? []).flatMap(({ running, completed }) => [...running, ...completed]);
+  return known.length > 0 && !known.some((episode) => shown.has(episode));
 }
 
 /** What is known after a look at a batch that the engine is in; the same object where the look showed nothing new. */

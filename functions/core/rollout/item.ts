@@ -5,9 +5,9 @@ import { type Reason, reasons } from "../reasons.ts";
 
 /**
  * `waiting` no attempt is open; `running` an episode is claimed and the agent works; `reporting` the result is stored,
- * and the engine may or may not have taken it; `ended`, `unknown` and `dead` are final.
+ * and the engine may or may not have taken it; `ended`, `unknown`, `lost` (with its training) and `dead` are final.
  */
-export const rolloutStates = ["waiting", "running", "reporting", "ended", "unknown", "dead"] as const;
+export const rolloutStates = ["waiting", "running", "reporting", "ended", "unknown", "lost", "dead"] as const;
 export type RolloutState = (typeof rolloutStates)[number];
 
 const reason = z.enum(Object.keys(reasons) as [Reason, ...Reason[]]);
@@ -102,8 +102,13 @@ export type RolloutItem = z.infer<typeof rolloutItemSchema>;
 
 export type OpenRolloutItem = RolloutItem & { attempt: Attempt };
 
-export function isFinal(item: RolloutItem): boolean {
-  return item.state === "ended" || item.state === "unknown" || item.state === "dead";
+/** No further attempt may be made at it: its reward may have arrived. */
+export function isDone({ state }: Pick<RolloutItem, "state">): boolean {
+  return state === "ended" || state === "unknown" || state === "lost";
+}
+
+export function isFinal(item: Pick<RolloutItem, "state">): boolean {
+  return isDone(item) || item.state === "dead";
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   type PoolLook,
 } from "./batch-seen.ts";
 import { isRolling } from "./locate-episode.ts";
+import { afterReading } from "./training-seen.ts";
 
 /**
  * Somebody else may write at the same time: then it is tried once more on what they wrote. `enoughMs`: what was written so
@@ -23,10 +24,23 @@ export async function noteBatch(
 ): Promise<void> {
   const step = pool.global_step;
   if (typeof step !== "number" || pool.engine_status === null) return;
+  await noteTraining(batches, of, pool, now);
   const look: PoolLook = { pool, fleetId: of.fleetId, at: now };
   const stale = isRolling(pool.engine_status) && (await closeOneBefore(batches, of, step, look));
   for (let tries = 0; tries < 2; tries += 1)
     if (await noteLook(batches, of, step, { look, stale, enoughMs })) return;
+}
+
+/** Where somebody else writes at the same time, they have seen as much. */
+async function noteTraining(
+  { trainings }: BatchStore,
+  { engine, fleet }: { engine: string; fleet: string },
+  pool: PoolInformation,
+  now: number,
+): Promise<void> {
+  const previous = await trainings.read(fleet);
+  const next = afterReading(previous, engine, pool, now);
+  if (next) await trainings.write(fleet, previous, next);
 }
 
 /** False where somebody else has written since it was read. */

@@ -1,6 +1,6 @@
 /** Writes down how an attempt ended, once, whoever else is at it. */
 import { invocationOf } from "../client-uuid.ts";
-import { type Reason, usesUpAnAttempt } from "../reasons.ts";
+import { isOutcome, type Reason, usesUpAnAttempt } from "../reasons.ts";
 import type { SettleLimits, SettlePorts } from "./context.ts";
 import { isOpen, type OpenRolloutItem, type RolloutItem } from "./item.ts";
 import { closed, lastAttempt } from "./transitions.ts";
@@ -35,7 +35,7 @@ export async function recordAttemptEnd(
     const noted = isOpen(found) && stillOpen && !moved.moved && found.state === previous.state;
     // Somebody else noted something on this very attempt. If they went on with its report, the engine may have refused this
     // end because it took theirs: then they decide.
-    if (noted && found.stamp !== previous.stamp && !(isRetried(reason) && item.state === "reporting")) {
+    if (noted && found.stamp !== previous.stamp && !(!isOutcome(reason) && item.state === "reporting")) {
       previous = found;
       continue;
     }
@@ -43,10 +43,6 @@ export async function recordAttemptEnd(
     if (moved.moved) await tellClosed(ports, moved.item);
     return { item: found, settled: !stillOpen };
   }
-}
-
-function isRetried(reason: Reason): boolean {
-  return reason !== "ended" && reason !== "unknown";
 }
 
 /** Only whoever wrote the end tells of it, so that it counts once. */

@@ -7,10 +7,11 @@ import { POOL_LAG_MS } from "../engine.ts";
 import { EngineError } from "../errors.ts";
 import type { PoolInformation } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
-import { type BatchSeen, recall } from "./batch-seen.ts";
+import { type BatchSeen, isAnotherBatch, recall } from "./batch-seen.ts";
 import type { SettleLimits, SettlePorts } from "./context.ts";
 import type { Attempt, OpenRolloutItem } from "./item.ts";
 import { type EpisodePresence, locateEpisode } from "./locate-episode.ts";
+import { isTrainingOver } from "./training-seen.ts";
 
 /** How the report came out; where nothing is decided yet, `goneSince` and `endSentAt` must be remembered for the next look. */
 export type Reported =
@@ -159,10 +160,10 @@ async function lookUntilClear(
   }
 }
 
-type Seen = EpisodePresence | "vanished" | "unreadable" | "undelivered";
+type Seen = EpisodePresence | "vanished" | "unreadable" | "undelivered" | "training-over";
 
 function verdictOf(sight: Seen, state: Reporting, now: number): Reported | undefined {
-  const notOurs = sight === "lost" || sight === "missing" || sight === "batch-over" || sight === "vanished";
+  const notOurs = ["lost", "missing", "batch-over", "vanished", "training-over"].includes(sight);
   // An eval end puts the episode up for claiming again and shows nowhere: no longer ours is all there is to see.
   if (notOurs && state.item.episode_type === "eval" && state.maybeSent)
     return { decided: true, reason: "ended" };
@@ -177,11 +178,13 @@ function verdictOf(sight: Seen, state: Reporting, now: number): Reported | undef
       reason: "engine-left-rolling",
       detail: "the trainer closed its batch without this end",
     };
-  if (sight !== "batch-over") return undefined;
+  if (sight !== "batch-over" && sight !== "training-over") return undefined;
   if (!state.maybeSent) return { decided: true, reason: "engine-left-rolling" };
   // The pool may still be about to show the end; and where the attempt lives, the next sweep to note the batch's end.
   const lag = state.resumed ? POOL_LAG_MS : BATCH_LAG_MS;
   if (now - (state.goneSince ?? now) < lag) return undefined;
+  if (sight === "training-over")
+    return { decided: true, reason: "training-lost", detail: "the engine lost the training of this episode" };
   return { decided: true, reason: "unknown", detail: "the engine has left the batch and shows no end" };
 }
 
@@ -198,14 +201,28 @@ async function look(ports: SettlePorts, limits: SettleLimits, state: Reporting):
     else if (sight === "ours") state.goneSince = undefined;
     const vanished = sight === "lost" && state.maybeSent && (await hasVanished(ports, attempt.episode, pool));
     const seen = vanished ? "vanished" : sight;
-    if (!state.maybeSent || item.episode_type === "eval" || (seen !== "batch-over" && !vanished)) return seen;
-    const memory = recall(attempt, await remembered(ports, limits, attempt));
-    return memory === "untold" ? seen : memory;
+    const isClear = seen !== "batch-over" && seen !== "vanished";
+    if (!state.maybeSent || item.episode_type === "eval" || isClear) return seen;
+    return await fromMemory(ports, limits, { attempt, pool, seen });
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     state.toldMs = error.retryAfterMs ?? 0;
     return "unreadable";
   }
+}
+
+/** What earlier readings tell of an end that the pool shows no more; `seen` where they tell nothing. */
+async function fromMemory(
+  ports: SettlePorts,
+  limits: SettleLimits,
+  { attempt, pool, seen }: { attempt: Attempt; pool: PoolInformation; seen: Seen },
+): Promise<Seen> {
+  const batches = await remembered(ports, limits, attempt);
+  const memory = recall(attempt, batches);
+  if (memory !== "untold") return memory;
+  if (seen === "vanished") return isAnotherBatch(batches[0], pool) ? "training-over" : seen;
+  const training = await ports.batches.trainings.read(limits.fleet);
+  return isTrainingOver(attempt, training, pool) ? "training-over" : seen;
 }
 
 /** What was seen of the batch before the engine forgot it, and of the next one. */

@@ -12,7 +12,7 @@ import { deadLetter } from "./dead-letter.ts";
 import { withDiscardHint } from "./discard-hint.ts";
 import { fitOutput } from "./fit-output.ts";
 import { isWaitedFor } from "./give-ups.ts";
-import { isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";
+import { isDone, isFinal, isOpen, isSentAgain, type OpenRolloutItem, type RolloutItem } from "./item.ts";
 import { tellLateResult } from "./late-result.ts";
 import { decodeMessage, type Rollout } from "./message.ts";
 import { activityAtEngine } from "./model-activity.ts";
@@ -272,7 +272,7 @@ async function conclude(
   limits: FleetLimits,
 ): Promise<Disposition> {
   // This message outlived its own dead letter, which has been sent again.
-  if (item.state === "ended" || item.state === "unknown" || isSentAgain(item)) return DONE;
+  if (isDone(item) || isSentAgain(item)) return DONE;
   if (item.state === "dead") {
     await sendDeadLetter(item, record, ports, limits);
     return DONE;

@@ -5,7 +5,7 @@
 import { TRACE_LENGTH } from "../error-trace.ts";
 import { shorten } from "../errors.ts";
 import type { WorkflowOutput } from "../protocol.ts";
-import { type Reason, usesUpAnAttempt } from "../reasons.ts";
+import { isOutcome, type Reason, usesUpAnAttempt } from "../reasons.ts";
 import { REWARD_BYTES, rewardBytes } from "./fit-output.ts";
 import {
   type Attempt,
@@ -95,7 +95,7 @@ export function failed(
   return { ...item, attempt: { ...item.attempt, failure } };
 }
 
-/** The open attempt ends under exactly one reason; the rollout is ended, unknown, dead, or waits for another one. */
+/** The open attempt ends under exactly one reason; the rollout is ended, unknown, lost, dead, or waits for another one. */
 export function closed(
   item: OpenRolloutItem,
   end: {
@@ -127,6 +127,7 @@ export function closed(
 function stateAfter(reason: Reason, attempts: number, maxAttempts: number): RolloutItem["state"] {
   if (reason === "ended") return "ended";
   if (reason === "unknown") return "unknown";
+  if (reason === "training-lost") return "lost";
   return attempts >= maxAttempts ? "dead" : "waiting";
 }
 
@@ -134,7 +135,7 @@ function past(
   attempt: Attempt,
   end: { reason: Reason; now: number; detail?: string | undefined },
 ): PastAttempt {
-  const counted = end.reason === "ended" || end.reason === "unknown";
+  const counted = isOutcome(end.reason);
   // An earlier release took larger ones: without it, the end can be written down at all.
   const keeps = counted && attempt.result && rewardBytes(attempt.result.reward) <= REWARD_BYTES;
   return {

@@ -18,6 +18,7 @@ export function checkLost(evidence: Evidence): Check {
     ended: 0,
     undelivered: 0,
     unknown: 0,
+    "with their training": 0,
     dead: 0,
     invalid: 0,
   };
@@ -49,7 +50,7 @@ interface Facts {
   /** The engine answered success for an end that it never delivered. */
   readonly isLie: boolean;
 }
-type Fate = "ended" | "undelivered" | "unknown" | "dead" | { what: string };
+type Fate = "ended" | "undelivered" | "unknown" | "with their training" | "dead" | { what: string };
 
 function fateOf(item: RolloutItem | undefined, { outputs, letter, isLie }: Facts, evidence: Evidence): Fate {
   if (!evidence.items) {
@@ -58,6 +59,7 @@ function fateOf(item: RolloutItem | undefined, { outputs, letter, isLie }: Facts
   }
   if (!item) return { what: "expected the rollout in the table, found nothing" };
   if (item.state === "unknown") return "unknown";
+  if (item.state === "lost") return "with their training";
   if (item.state === "ended") return ended(item, outputs, isLie);
   if (item.state !== "dead") return { what: `expected a final state, found ${item.state}` };
   if (outputs.length > 0) return { what: "the table says dead, the engine took an output" };

@@ -35,7 +35,7 @@ const items: Item[] = JSON.parse(file);
 const added: Item[] = JSON.parse(
   readFileSync(new URL("../../../data/items-added.json", import.meta.url), "utf8"),
 );
-const rollouts = items.filter(({ sk }) => sk === "ROLLOUT");
+const rollouts = [...items, ...added].filter(({ sk }) => sk === "ROLLOUT");
 
 let server: TableServer;
 const options = () => ({ client: server.client, table: stateTable.name, ttlDays: 30, snapshotTtlDays: 30 });
@@ -138,7 +138,7 @@ describe("items of fleets", () => {
     const read = await store.readTotals("main");
     const { totals, ...rest } = bare(frozen("FLEET#main", "TOTALS"), "v") as { totals: object };
     // An item of before counts none that it does not list.
-    expect(read).toEqual({ ...rest, totals: { ...totals, incomplete_unlisted: 0 } });
+    expect(read).toEqual({ ...rest, totals: { ...totals, incomplete_unlisted: 0, lost: 0 } });
     if (!read) throw new Error("expected totals");
     expect(await store.writeTotals("main", read, { ...read, version: read.version + 1 })).toBe(true);
   });
@@ -178,6 +178,16 @@ describe("items of fleets", () => {
     const read = await store.read("main", Number(item?.["step"]));
     expect(read).toEqual(item && bare(item, "v"));
     if (!read) throw new Error("expected a batch");
+    expect(await store.write("main", read, { ...read, version: read.version + 1 })).toBe(true);
+    expect(await store.write("main", read, { ...read, version: read.version + 1 })).toBe(false);
+  });
+
+  test("which trainings have ended, which moves on", async () => {
+    const item = added.find(({ sk }) => sk === "TRAINING");
+    const store = createBatchStore(options()).trainings;
+    const read = await store.read("main");
+    expect(read).toEqual(item && bare(item, "v"));
+    if (!read) throw new Error("expected a training");
     expect(await store.write("main", read, { ...read, version: read.version + 1 })).toBe(true);
     expect(await store.write("main", read, { ...read, version: read.version + 1 })).toBe(false);
   });

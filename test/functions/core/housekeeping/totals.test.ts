@@ -48,6 +48,7 @@ describe("the totals of a fleet", () => {
       eval_reward_sum: 0,
       dead: 0,
       unknown: 0,
+      lost: 0,
       incomplete: {},
       incomplete_unlisted: 0,
       episode_ms: 0,

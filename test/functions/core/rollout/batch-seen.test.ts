@@ -9,12 +9,14 @@ import {
 import type { Attempt } from "../../../../functions/core/rollout/item.ts";
 import { noteBatch } from "../../../../functions/core/rollout/note-batch.ts";
 import { settleLeftover } from "../../../../functions/core/rollout/settle.ts";
+import type { TrainingStore } from "../../../../functions/core/rollout/training-seen.ts";
 import { anAttempt, aPool, NOW, running } from "../items.ts";
 import { us } from "../scripted-engine.ts";
 import { limits, settleFixture, stored } from "../settle-fixture.ts";
 
 const fleet = { engine: "engine-1", fleet: "main", fleetId: "main" };
 const stage = settleFixture();
+const noTrainings: TrainingStore = { read: async () => undefined, write: async () => true };
 
 /** What is remembered of an attempt after looks at the pool, ten seconds apart. */
 async function remembering(pools: PoolInformation[], attempt: Partial<Attempt> = {}) {
@@ -22,6 +24,7 @@ async function remembering(pools: PoolInformation[], attempt: Partial<Attempt> =
   const batches: BatchStore = {
     read: async (_, step) => items.get(step),
     write: async (_, _left, next) => items.set(next.step, next) !== undefined,
+    trainings: noTrainings,
   };
   let at = NOW;
   for (const pool of pools) {

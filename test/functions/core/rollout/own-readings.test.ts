@@ -26,6 +26,7 @@ function reading(facts: { refuseFirst?: boolean; failing?: boolean } = {}) {
       items.set(next.step, next);
       return true;
     },
+    trainings: { read: async () => undefined, write: async () => true },
   };
   let shown = aPool();
   const engine = { pool: async () => shown } as unknown as Engine;

@@ -16,7 +16,7 @@ const stored = (facts: Partial<RolloutItem> = {}) =>
 
 /** Reporting needs the clock, the log and the engine; the rest of the ports is not touched. */
 function portsWith(clock: FakeClock, engine: Engine): SettlePorts {
-  const batches = { read: async () => undefined };
+  const batches = { read: async () => undefined, trainings: { read: async () => undefined } };
   return { clock, engine, batches, log: vi.fn() } as unknown as SettlePorts;
 }
 async function run(

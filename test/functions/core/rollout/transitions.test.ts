@@ -120,6 +120,7 @@ describe("an attempt that ends", () => {
     crashed: 1,
     expired: 1,
     unknown: 1,
+    "training-lost": 1,
     "invalid-message": 1,
   };
 
@@ -136,6 +137,7 @@ describe("an attempt that ends", () => {
   test.each([
     ["ended", "ended"],
     ["unknown", "unknown"],
+    ["training-lost", "lost"],
     ["agent-error", "dead"],
     ["straggler", "waiting"],
   ] as const)("as %s, with one attempt left, leaves the rollout %s", (reason, state) => {
