@@ -22,6 +22,8 @@ export interface Deployment {
   fleets(): Promise<readonly Fleet[]>;
   /** The one that is asked for, or the only one. */
   fleet(wanted: string | undefined): Promise<Fleet>;
+  /** How many days a rollout's item stays in the table after its last change. */
+  rolloutTtlDays(): Promise<number>;
   /** The one that is asked for, or all; also where only the table is known. */
   fleetNames(wanted: string | undefined): Promise<readonly string[]>;
   /** What has been found out so far, to be named in a message. */
@@ -30,6 +32,8 @@ export interface Deployment {
 
 /** The name of the fleet of those who have only one. */
 const DEFAULT_FLEET = "main";
+/** Where no stack tells: only queues and table were named, or an earlier release deployed it. The default of the settings. */
+const DEFAULT_TTL_DAYS = 30;
 
 export function findDeployment(aws: Aws, given: GivenConnection, local?: LocalRun): Deployment {
   // Asked once for each command, and only where something is needed from it.
@@ -57,6 +61,10 @@ export function findDeployment(aws: Aws, given: GivenConnection, local?: LocalRu
       const one = givenFleet(given);
       if (one) return { ...one[0], name: wanted ?? one[0].name };
       return chosen(await deployment.fleets(), wanted);
+    },
+    async rolloutTtlDays() {
+      if (givenFleet(given)) return DEFAULT_TTL_DAYS;
+      return (await placed()).rolloutTtlDays ?? DEFAULT_TTL_DAYS;
     },
     async fleetNames(wanted) {
       if (tableAlone || givenFleet(given)) return [wanted ?? DEFAULT_FLEET];
@@ -95,12 +103,15 @@ function chosen(fleets: readonly Fleet[], wanted: string | undefined): Fleet {
 interface Outputs {
   readonly table: string;
   readonly fleets: readonly Fleet[];
+  readonly rolloutTtlDays?: number | undefined;
 }
 
 const text = z.string().min(1);
 const fleetsOutput = z.array(
   z.object({ name: text, engine: text, queueUrl: text, deadLetterQueueUrl: text }),
 );
+
+const daysOutput = z.coerce.number().positive();
 
 async function stackOutputs(aws: Aws, stack: string): Promise<Outputs> {
   const { Stacks: [found] = [] } = await aws.cloudformation.send(
@@ -109,7 +120,8 @@ async function stackOutputs(aws: Aws, stack: string): Promise<Outputs> {
   const values = new Map(found?.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
   const table = values.get("TableName");
   const fleets = parseFleets(values.get("Fleets"));
-  if (table && fleets) return { table, fleets };
+  const rolloutTtlDays = daysOutput.safeParse(values.get("RolloutTtlDays")).data;
+  if (table && fleets) return { table, fleets, rolloutTtlDays };
   throw new CommandFailure(
     `expected the outputs TableName and Fleets of the stack ${stack} (${found?.StackStatus ?? "no status"}), found ` +
       `${[...values.keys()].join(", ") || "none"}: is it Sortie's, and has its deployment ended?`,

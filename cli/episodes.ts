@@ -1,8 +1,8 @@
 /** `sortie episodes`: rollouts that changed last, or whose episodes are open. */
 import { type Command, Option } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
-import { createLifecycleStore } from "../functions/adapters/table/lifecycle.ts";
-import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
+import { createLifecycleReader } from "../functions/adapters/table/lifecycle.ts";
+import { createRolloutReader } from "../functions/adapters/table/rollouts.ts";
 import {
   isOpen,
   type OpenRolloutItem,
@@ -121,9 +121,9 @@ async function openItems(
   { task, limit }: EpisodesOptions,
 ): Promise<OpenRolloutItem[]> {
   const engines = await enginesOf(deployment, fleets);
-  const store = createLifecycleStore({ ...table, snapshotTtlDays: 1 });
+  const store = createLifecycleReader(table);
   const open = (await Promise.all(engines.map(async (engine) => await store.openRollouts(engine)))).flat();
-  const rollouts = createRolloutStore({ ...table, ttlDays: 1 });
+  const rollouts = createRolloutReader(table);
   const items = await Promise.all(
     open
       .filter(({ fleet }) => fleets.includes(fleet))
@@ -145,11 +145,11 @@ async function unconfirmedItems(
   { task, limit }: EpisodesOptions,
 ): Promise<RolloutItem[]> {
   const engines = await enginesOf(deployment, fleets);
-  const store = createLifecycleStore({ ...table, snapshotTtlDays: 1 });
+  const store = createLifecycleReader(table);
   const found = (
     await Promise.all(engines.map(async (engine) => await store.unconfirmed(engine, MOST_UNCONFIRMED)))
   ).flat();
-  const rollouts = createRolloutStore({ ...table, ttlDays: 1 });
+  const rollouts = createRolloutReader(table);
   const items = await Promise.all(
     found
       .filter(({ fleet }) => fleets.includes(fleet))

@@ -17,6 +17,7 @@ export const localRunSchema = z.object({
   engine_url: url,
   table: z.string().min(1),
   fleets: z.array(z.object({ name: z.string(), engine: z.string(), queueUrl: url, deadLetterQueueUrl: url })),
+  rolloutTtlDays: z.number().positive().optional(),
   /** The lines of all functions. */
   log: z.string(),
 });

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { TableOptions } from "../functions/adapters/table/client.ts";
 import { readLateResults } from "../functions/adapters/table/late-results.ts";
-import { createRolloutStore } from "../functions/adapters/table/rollouts.ts";
+import { createRolloutReader } from "../functions/adapters/table/rollouts.ts";
 import { addCommonOptions, type CommonOptions, withDeployment } from "./connection.ts";
 import { CommandFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";
@@ -69,7 +69,7 @@ async function ofTask(table: TableOptions, fleets: readonly string[], task: stri
 }
 
 async function readIn(table: TableOptions, fleets: readonly string[], key: string): Promise<RolloutTold[]> {
-  const store = createRolloutStore({ ...table, ttlDays: 1 });
+  const store = createRolloutReader(table);
   const items = await Promise.all(
     fleets.map(async (fleet) => {
       const item = await store.read(fleet, key);

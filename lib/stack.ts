@@ -44,7 +44,7 @@ export class SortieStack extends Stack {
       lifecycles: this.lifecycles,
     });
     this.refuseLostFleets(settings);
-    this.addOutputs();
+    this.addOutputs(settings);
   }
 
   /** Before anything else: a refused deployment must not have made a queue. */
@@ -83,7 +83,7 @@ export class SortieStack extends Stack {
     });
   }
 
-  private addOutputs(): void {
+  private addOutputs({ deployment }: Settings): void {
     const fleets = this.fleets.map(({ fleetName, engine, queue, deadLetterQueue }) => ({
       name: fleetName,
       engine,
@@ -92,6 +92,7 @@ export class SortieStack extends Stack {
     }));
     new CfnOutput(this, "TableName", { value: this.state.tableName });
     new CfnOutput(this, "Fleets", { value: this.toJsonString(fleets) });
+    new CfnOutput(this, "RolloutTtlDays", { value: String(deployment.rolloutTtlDays) });
     for (const { engine, lifecycle } of this.lifecycles)
       new CfnOutput(this, `LifecycleFunction${pascalCase(engine)}`, {
         value: lifecycle.function.functionName,

@@ -71,6 +71,7 @@ function describe(system: System, engineUrl: string, log: string): LocalRun {
       queueUrl,
       deadLetterQueueUrl,
     })),
+    rolloutTtlDays: first.rolloutTtlDays,
     log,
   };
 }

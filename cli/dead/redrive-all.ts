@@ -10,20 +10,18 @@ import { type DeadOptions, type Place, settledAll, WORK_SECONDS } from "./place.
 import { type Redriven, type RedrivePorts, redrive } from "./redrive.ts";
 import { visitLetters } from "./select.ts";
 
-/** How long a rollout's item that a redrive has written stays in the table; the default of the settings. */
-const ROLLOUT_TTL_DAYS = 30;
-
 export async function redriveAll(
   { deployment, fleet, letters }: Place,
   options: DeadOptions,
   io: Io,
 ): Promise<void> {
   const queueUrl = neededQueue(fleet, "queueUrl");
+  const [table, ttlDays] = await Promise.all([deployment.table(), deployment.rolloutTtlDays()]);
   const ports: RedrivePorts = {
     clock,
     random: Math.random,
     log: (level, message) => void (level === "info" || io.err(`sortie: ${printable(message)}\n`)),
-    rollouts: createRolloutStore({ ...(await deployment.table()), ttlDays: ROLLOUT_TTL_DAYS }),
+    rollouts: createRolloutStore({ ...table, ttlDays }),
     queue: { client: deployment.aws.sqs, queueUrl },
     queueOnce: { client: deployment.aws.sqsOnce, queueUrl },
     letters,

@@ -18,7 +18,7 @@ import {
   type RolloutStore,
 } from "../../functions/core/rollout/item.ts";
 import type { Rollout } from "../../functions/core/rollout/message.ts";
-import { firstSeen, type NextItem } from "../../functions/core/rollout/transitions.ts";
+import { firstSeen, type NextItem, revived, sentAgain } from "../../functions/core/rollout/transitions.ts";
 import { writeTransition } from "../../functions/core/rollout/write-transition.ts";
 import type { Fleet } from "../deployment.ts";
 import { rolloutOf } from "./letter.ts";
@@ -100,11 +100,9 @@ function stepOfRun({ clock }: RedrivePorts, item: RolloutItem | undefined): Verd
   if (!item) return "send";
   if (isDone(item)) return "ended";
   if (item.state !== "dead") return "send";
-  const { letter: _, ...rest } = item;
-  return { ...rest, state: "waiting", attempts: 0, changed_at: clock.now() };
+  return revived(item, clock.now());
 }
 
-/** The mark: `waiting`, and its letter sent. Nothing else writes the two together. */
 function stepOfMessage(
   { clock, fleet, evenIfUnsure }: RedrivePorts,
   rollout: Rollout,
@@ -115,5 +113,5 @@ function stepOfMessage(
   if (isDone(previous)) return "ended";
   if (item && isOpen(item)) return "open";
   if (item && isSentAgain(item)) return evenIfUnsure ? "send" : "unsure";
-  return { ...previous, state: "waiting", attempts: 0, letter: "sent", changed_at: now };
+  return sentAgain(previous, now);
 }

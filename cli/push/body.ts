@@ -20,11 +20,3 @@ export function bodyOf(task: Task, facts: BodyFacts): string {
   };
   return encodeMessage(envelope);
 }
-
-/** The key under which the rollout function knows this rollout; the table's items carry it. */
-export function keyOf(
-  task: Task,
-  { run, repeat, episodeType }: Pick<BodyFacts, "run" | "repeat" | "episodeType">,
-): string {
-  return `run/${run}/${episodeType}/${repeat}/${task.task_id}`;
-}

@@ -2,9 +2,10 @@
 
 import type { TableOptions } from "../../functions/adapters/table/client.ts";
 import type { RolloutState } from "../../functions/core/rollout/item.ts";
+import { runKey } from "../../functions/core/rollout/message.ts";
 import type { Aws } from "../aws.ts";
 import { readStates } from "../look-up.ts";
-import { bodyOf, keyOf } from "./body.ts";
+import { bodyOf } from "./body.ts";
 import type { Wishes } from "./prepare.ts";
 import { sendAll } from "./producer.ts";
 import type { Spooled } from "./spool.ts";
@@ -76,7 +77,7 @@ async function* messages({ tasks, wishes }: Sending): AsyncGenerator<Message> {
   for await (const { at, task } of tasks)
     for (let repeat = 0; repeat < wishes.repeats; repeat += 1) {
       const facts = { ...wishes, repeat };
-      yield { at, key: keyOf(task, facts), body: bodyOf(task, facts) };
+      yield { at, key: runKey(task, facts), body: bodyOf(task, facts) };
     }
 }
 

@@ -1,7 +1,7 @@
 /** Waits until nothing is left to do. */
 import { setTimeout as delay } from "node:timers/promises";
 import { readDepth } from "../../functions/adapters/queue/depth.ts";
-import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
+import { createLifecycleReader } from "../../functions/adapters/table/lifecycle.ts";
 import type { EngineHandle } from "../engine/start.ts";
 import { Accounting } from "../job/accounting.ts";
 import type { SystemUnderFaults } from "./fleet.ts";
@@ -26,7 +26,7 @@ export async function settledWithin(
   ms: number,
 ): Promise<void> {
   const { system, fleet } = tormented;
-  const store = createLifecycleStore({ client: system.dynamodb, table: fleet.table, snapshotTtlDays: 1 });
+  const store = createLifecycleReader({ client: system.dynamodb, table: fleet.table });
   const accounting = new Accounting(store, [fleet.name], `chaos-${seed}`);
   const until = Date.now() + ms;
   while (Date.now() < until && !stop?.aborted) {

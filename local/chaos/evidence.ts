@@ -1,7 +1,7 @@
 /** Collects what a run has left behind: table, dead letters, ledger and logs. */
 import { readFile } from "node:fs/promises";
 import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
-import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
+import { createRolloutReader } from "../../functions/adapters/table/rollouts.ts";
 import type { RolloutItem } from "../../functions/core/rollout/item.ts";
 import type { LocalFleet } from "../job/deployment.ts";
 import type { System } from "../system.ts";
@@ -14,7 +14,7 @@ export async function readItems(
   fleet: LocalFleet,
   keys: readonly string[],
 ): Promise<Map<string, RolloutItem>> {
-  const store = createRolloutStore({ client: system.dynamodb, table: fleet.table, ttlDays: 1 });
+  const store = createRolloutReader({ client: system.dynamodb, table: fleet.table });
   const items = new Map<string, RolloutItem>();
   for (let start = 0; start < keys.length; start += AT_ONCE) {
     const read = keys.slice(start, start + AT_ONCE).map(async (key) => {

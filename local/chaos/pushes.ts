@@ -2,6 +2,7 @@
 
 import type { Task } from "../../functions/core/protocol.ts";
 import { type Envelope, encodeMessage } from "../../functions/core/rollout/envelope.ts";
+import { runKey } from "../../functions/core/rollout/message.ts";
 import { generateProblems } from "../problems/problems.ts";
 import { createRandom, integer, pick } from "../random.ts";
 import { chooseGuilty, type GuiltyCounts } from "./guilty.ts";
@@ -144,7 +145,7 @@ function withChaos(
 
 /** As `functions/core/rollout/message.ts` names a rollout. */
 function keyOf({ run, repeat, task }: Envelope): string {
-  return `run/${run}/train/${repeat}/${task.task_id}`;
+  return runKey(task, { run, repeat, episodeType: "train" });
 }
 
 function lateness(wanted: ReadonlySet<FaultKind>, random: () => number): number {

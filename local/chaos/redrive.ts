@@ -45,7 +45,11 @@ export async function redriveUnanswered(
     clock,
     random: Math.random,
     log: () => undefined,
-    rollouts: createRolloutStore({ client: system.dynamodb, table: fleet.table, ttlDays: 1 }),
+    rollouts: createRolloutStore({
+      client: system.dynamodb,
+      table: fleet.table,
+      ttlDays: fleet.rolloutTtlDays,
+    }),
     queue: { client: aws.sqs, queueUrl: fleet.queueUrl },
     queueOnce: { client: aws.sqsOnce, queueUrl: fleet.queueUrl },
     letters,

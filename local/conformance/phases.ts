@@ -1,13 +1,13 @@
 /** What is done to the system, one phase after the other. */
 import { randomUUID } from "node:crypto";
-import { keyOf } from "../../cli/push/body.ts";
 import { sendAll } from "../../cli/push/producer.ts";
 import { setDesired } from "../../functions/adapters/table/engine-state.ts";
-import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
+import { createLifecycleReader } from "../../functions/adapters/table/lifecycle.ts";
 import type { Engine } from "../../functions/core/engine.ts";
 import type { ChangedRollout } from "../../functions/core/housekeeping/totals.ts";
 import type { EpisodeType, Task } from "../../functions/core/protocol.ts";
 import { type Envelope, encodeMessage, envelopes } from "../../functions/core/rollout/envelope.ts";
+import { runKey } from "../../functions/core/rollout/message.ts";
 import { Killer } from "../chaos/killer.ts";
 import { Accounting } from "../job/accounting.ts";
 import type { LocalFleet } from "../job/deployment.ts";
@@ -57,7 +57,7 @@ export async function runPhase(bench: Bench, job: Job): Promise<Phase> {
     messages.map(encodeMessage),
   );
   if (refused.length > 0) throw new Error(`the queue refused ${refused.length}: ${refused[0]?.reason}`);
-  const store = createLifecycleStore({ client: system.dynamodb, table: fleet.table, snapshotTtlDays: 1 });
+  const store = createLifecycleReader({ client: system.dynamodb, table: fleet.table });
   const accounting = new Accounting(store, [fleet.name], run);
   let [final, moved] = [0, Date.now()];
   const meanwhile = job.meanwhile?.(() => final >= messages.length);
@@ -78,7 +78,7 @@ export async function runPhase(bench: Bench, job: Job): Promise<Phase> {
 
 function keysOf(messages: readonly Envelope[]): string[] {
   return messages.map(({ task, run, repeat, episode_type: episodeType = "train" }) =>
-    keyOf(task, { run, repeat, episodeType }),
+    runKey(task, { run, repeat, episodeType }),
   );
 }
 

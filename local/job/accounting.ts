@@ -1,5 +1,5 @@
 /** What became of the rollouts of a run, from the table and from the stand-in engine's ledger. */
-import type { LifecycleStore } from "../../functions/core/housekeeping/take-snapshot.ts";
+import type { LifecycleReader } from "../../functions/core/housekeeping/take-snapshot.ts";
 import type { ChangedRollout } from "../../functions/core/housekeeping/totals.ts";
 import type { Ledger } from "../engine/ledger.ts";
 
@@ -17,14 +17,14 @@ export interface Account {
 const LATE_MS = 5000;
 
 export class Accounting {
-  readonly #store: LifecycleStore;
+  readonly #store: LifecycleReader;
   readonly #fleets: readonly string[];
   readonly #prefix: string;
   readonly #rollouts = new Map<string, ChangedRollout>();
   #since = 0;
 
   /** `run` names the rollouts that count. */
-  constructor(store: LifecycleStore, fleets: readonly string[], run: string) {
+  constructor(store: LifecycleReader, fleets: readonly string[], run: string) {
     this.#store = store;
     this.#fleets = fleets;
     this.#prefix = `run/${run}/`;

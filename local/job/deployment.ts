@@ -8,6 +8,7 @@ export interface LocalFleet {
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
   readonly table: string;
+  readonly rolloutTtlDays: number;
 }
 
 export function fleetsOf(system: System): LocalFleet[] {
@@ -20,6 +21,7 @@ export function fleetsOf(system: System): LocalFleet[] {
       queueUrl: needed(environment, variables.queueUrl),
       deadLetterQueueUrl: needed(environment, variables.deadLetterQueueUrl),
       table: needed(environment, variables.table),
+      rolloutTtlDays: Number(needed(environment, variables.rolloutTtlDays)),
     }));
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { sendAll } from "../../cli/push/producer.ts";
 import { createEngine } from "../../functions/adapters/engine/index.ts";
-import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
+import { createLifecycleReader } from "../../functions/adapters/table/lifecycle.ts";
 import type { Task } from "../../functions/core/protocol.ts";
 import { encodeMessage, envelopes } from "../../functions/core/rollout/envelope.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
@@ -149,7 +149,7 @@ async function pushAndFollow(
     await push(system, fleet.queueUrl, messages.map(encodeMessage));
   }
   const table = fleets[0]?.table ?? "";
-  const store = createLifecycleStore({ client: system.dynamodb, table, snapshotTtlDays: 1 });
+  const store = createLifecycleReader({ client: system.dynamodb, table });
   const names = fleets.map(({ name }) => name);
   return await follow(running, new Accounting(store, names, run), options.rollouts - left);
 }

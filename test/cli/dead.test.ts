@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { PurgeQueueCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { allLetters, type Letter } from "../../cli/dead/letters.ts";
-import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
+import { getItem } from "../../functions/adapters/table/conditional-put.ts";
+import { createRolloutStore, rolloutKey } from "../../functions/adapters/table/rollouts.ts";
 import type { RolloutItem } from "../../functions/core/rollout/item.ts";
 import { anItem, anOpenItem } from "../functions/core/items.ts";
 import { messageCounts, receiveNow } from "../local/helpers/queues.ts";
@@ -213,6 +214,14 @@ describe("sortie dead redrive", () => {
       history: [{ reason: "agent-error" }],
     });
     expect(item?.letter).toBeUndefined();
+  });
+
+  test("keeps the rollout's item for as long as the deployment's settings say", async () => {
+    const { key } = await bury("r");
+    expect((await dead(["redrive", "--json"])).json()).toMatchObject({ sent: 1 });
+    const found = await getItem(deployed.table, rolloutKey("main", key));
+    const { changed_at, expires_ttl } = found as { changed_at: number; expires_ttl: number };
+    expect(expires_ttl).toBe(Math.floor(changed_at / 1000) + 90 * 86_400);
   });
 
   test("of one reason leaves the others, and keeps to a limit", async () => {

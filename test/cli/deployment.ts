@@ -47,7 +47,11 @@ export async function startDeployment(names: readonly string[] = ["main"]): Prom
   }));
   const [main] = fleets;
   if (!main) throw new Error("expected at least one fleet");
-  const stacks = await cloudFormation({ TableName: TABLE, Fleets: JSON.stringify(fleets) });
+  const stacks = await cloudFormation({
+    TableName: TABLE,
+    Fleets: JSON.stringify(fleets),
+    RolloutTtlDays: "90",
+  });
   return {
     sqs: queues.client,
     dynamodb: tables.client,

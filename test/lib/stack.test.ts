@@ -34,6 +34,7 @@ test("outputs keep their names, for the command line tool and for people", () =>
         },
       ]),
     },
+    RolloutTtlDays: { Value: "30" },
     LifecycleFunctionMain: { Value: "<EnginemainLifecycleFunction>" },
     QueueUrlMain: { Value: "<FleetmainQueue>" },
     DeadLetterQueueUrlMain: { Value: "<FleetmainDeadLetterQueue>" },

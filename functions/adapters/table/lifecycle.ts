@@ -2,7 +2,7 @@
 import { PutItemCommand, paginateQuery, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { type Snapshot, snapshotSchema } from "../../core/housekeeping/snapshot.ts";
 import type { OpenRollout } from "../../core/housekeeping/sweep-ports.ts";
-import type { LifecycleStore } from "../../core/housekeeping/take-snapshot.ts";
+import type { LifecycleReader, LifecycleStore } from "../../core/housekeeping/take-snapshot.ts";
 import { type ChangedRollout, fleetTotalsSchema } from "../../core/housekeeping/totals.ts";
 import {
   type Attributes,
@@ -26,7 +26,7 @@ const totalsKey = (fleet: string): Key => ({ pk: `FLEET#${fleet}`, sk: "TOTALS" 
 export const latestKey = (engine: string): Key => ({ pk: `ENGINE#${engine}`, sk: "LATEST" });
 const snapshotKey = (engine: string, at: string): Key => ({ pk: `ENGINE#${engine}`, sk: `SNAPSHOT#${at}` });
 
-export function createLifecycleStore(options: LifecycleStoreOptions): LifecycleStore {
+export function createLifecycleReader(options: TableOptions): LifecycleReader {
   const { client, table } = options;
   return {
     async openRollouts(engine) {
@@ -64,6 +64,13 @@ export function createLifecycleStore(options: LifecycleStoreOptions): LifecycleS
       const found = await getItem(options, totalsKey(fleet));
       return found && fleetTotalsSchema.parse(found);
     },
+  };
+}
+
+export function createLifecycleStore(options: LifecycleStoreOptions): LifecycleStore {
+  const { client, table } = options;
+  return {
+    ...createLifecycleReader(options),
     async writeTotals(fleet, previous, next) {
       const condition = previous
         ? { expression: "version = :version", values: { ":version": previous.version } }

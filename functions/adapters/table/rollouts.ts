@@ -6,6 +6,7 @@ import {
   isOpen,
   type Moved,
   type RolloutItem,
+  type RolloutReader,
   type RolloutStore,
   rolloutItemSchema,
 } from "../../core/rollout/item.ts";
@@ -13,6 +14,7 @@ import { expiresTtl, type Key, type TableOptions } from "./client.ts";
 import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";
 
 export interface RolloutStoreOptions extends TableOptions {
+  /** How long an item stays after its last change. */
   readonly ttlDays: number;
 }
 
@@ -40,12 +42,18 @@ export function missingPartition(engine: string): string {
   return `${engine}#missing`;
 }
 
-export function createRolloutStore(options: RolloutStoreOptions): RolloutStore {
+export function createRolloutReader(options: TableOptions): RolloutReader {
   return {
     async read(fleet, key) {
       const found = await getItem(options, rolloutKey(fleet, key));
       return found && restored(found);
     },
+  };
+}
+
+export function createRolloutStore(options: RolloutStoreOptions): RolloutStore {
+  return {
+    ...createRolloutReader(options),
     async move(previous, next): Promise<Moved> {
       const outcome = await conditionalPut(options, stored(next, options.ttlDays), standsAs(previous));
       if (outcome.put) return { moved: true, item: next };

@@ -20,10 +20,13 @@ import {
   type Totals,
 } from "./totals.ts";
 
-export interface LifecycleStore extends OpenIndex {
+export interface LifecycleReader extends OpenIndex {
   /** Rollouts whose item changed at or after `since` (unix ms), in pages. */
   changedSince(fleet: string, since: number): AsyncIterable<ChangedRollout[]>;
   readTotals(fleet: string): Promise<FleetTotals | undefined>;
+}
+
+export interface LifecycleStore extends LifecycleReader {
   /** False when somebody else has written since. */
   writeTotals(fleet: string, previous: FleetTotals | undefined, next: FleetTotals): Promise<boolean>;
   writeSnapshot(snapshot: Snapshot): Promise<void>;

@@ -126,9 +126,12 @@ export function isOpen(item: RolloutItem): item is OpenRolloutItem {
 /** `moved` the write took place; otherwise the item that stands there instead. */
 export type Moved = { moved: true; item: RolloutItem } | { moved: false; found: RolloutItem | undefined };
 
-export interface RolloutStore {
+export interface RolloutReader {
   /** Reads what was written last. */
   read(fleet: string, key: string): Promise<RolloutItem | undefined>;
+}
+
+export interface RolloutStore extends RolloutReader {
   /** Writes `next` if the item that was left still stands (`undefined`: if there is none). */
   move(previous: RolloutItem | undefined, next: RolloutItem): Promise<Moved>;
 }

@@ -41,9 +41,16 @@ export function decodeMessage(body: string, messageId: string): Rollout {
   const envelope =
     "task" in value ? decodeEnvelope(withoutNulls(value), true) : decodeEnvelope({ task: value }, false);
   const { task, repeat, run, episode_type: episodeType, discard_episode_timeout: discardTimeout } = envelope;
-  const key =
-    run === undefined ? `message/${messageId}` : `run/${run}/${episodeType}/${repeat}/${task.task_id}`;
+  const key = run === undefined ? `message/${messageId}` : runKey(task, { run, repeat, episodeType });
   return { key, task, repeat, run, episodeType, discardTimeout };
+}
+
+/** The key of a rollout that belongs to a run; `run/<run>/` begins those of one. */
+export function runKey(
+  { task_id }: Pick<Task, "task_id">,
+  { run, repeat, episodeType }: { run: string; repeat: number; episodeType: EpisodeType },
+): string {
+  return `run/${run}/${episodeType}/${repeat}/${task_id}`;
 }
 
 /** Python's pydantic writes a field that was left out as null. */

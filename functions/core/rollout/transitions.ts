@@ -156,6 +156,20 @@ export function letterSent(item: RolloutItem, now: number): NextItem {
   return { ...item, letter: "sent", changed_at: now };
 }
 
+/** dead → waiting, with fresh attempts: its dead letter goes back into the queue, under the same key. */
+export function revived(item: RolloutItem, now: number): NextItem {
+  const { letter: _, ...rest } = item;
+  return { ...rest, state: "waiting", attempts: 0, changed_at: now };
+}
+
+/**
+ * dead → sent again: its message, which has no run, goes back into the queue as a new rollout. This item stays as the mark
+ * of it (`isSentAgain`).
+ */
+export function sentAgain(item: NextItem, now: number): NextItem {
+  return { ...item, state: "waiting", attempts: 0, letter: "sent", changed_at: now };
+}
+
 /** ended → ended, and the trainer has it (or, with null, has closed its batch without). */
 export function confirmed(item: RolloutItem, at: number | null): NextItem {
   return { ...item, confirmed_at: at };

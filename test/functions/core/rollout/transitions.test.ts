@@ -4,6 +4,7 @@ import { type Reason, reasons } from "../../../../functions/core/reasons.ts";
 import {
   isFinal,
   isOpen,
+  isSentAgain,
   type RolloutItem,
   rolloutItemSchema,
 } from "../../../../functions/core/rollout/item.ts";
@@ -18,6 +19,8 @@ import {
   letterSent,
   type NextItem,
   opened,
+  revived,
+  sentAgain,
   withResult,
 } from "../../../../functions/core/rollout/transitions.ts";
 import { anAttempt, anItem, anOpenItem, NOW } from "../items.ts";
@@ -190,6 +193,16 @@ test("a sent letter and a confirmation change nothing else", () => {
   const ended = anItem({ state: "ended" });
   expect(confirmed(ended, NOW + 1)).toEqual({ ...ended, confirmed_at: NOW + 1 });
   expect(confirmed(ended, null)).toEqual({ ...ended, confirmed_at: null });
+});
+
+test("a dead letter that is sent back revives its rollout, or leaves the mark of a new one", () => {
+  const dead = stamped({ ...anItem({ state: "dead", attempts: 3, tries: 4 }), letter: "sent" });
+  const { letter: _, ...waiting } = dead;
+  const fresh = { state: "waiting", attempts: 0, changed_at: NOW + 1 };
+  expect(revived(dead, NOW + 1)).toEqual({ ...waiting, ...fresh });
+  expect(sentAgain(dead, NOW + 1)).toEqual({ ...dead, ...fresh });
+  const states = [dead, revived(dead, NOW), sentAgain(dead, NOW), { ...dead, letter: "owed" as const }];
+  expect(states.map((item) => isSentAgain(stamped(item)))).toEqual([false, false, true, false]);
 });
 
 test("whatever happens to a rollout, its item makes sense and at most one end is final", () => {
