@@ -220,7 +220,7 @@ async function fromMemory(
   const batches = await remembered(ports, limits, attempt);
   const memory = recall(attempt, batches);
   if (memory !== "untold") return memory;
-  if (seen === "vanished") return isAnotherBatch(batches[0], pool) ? "training-over" : seen;
+  if (seen === "vanished" && isAnotherBatch(batches[0], pool)) return "training-over";
   const training = await ports.batches.trainings.read(limits.fleet);
   return isTrainingOver(attempt, training, pool) ? "training-over" : seen;
 }

@@ -98,6 +98,13 @@ describe("a stored result whose end is pending", () => {
     expect((await settleLeftover(world.ports, limits, world.item, leftover)).item.state).toBe("unknown");
   });
 
+  test("went with its training where the next one shows nothing of it at the same step", async () => {
+    const world = await stage({ pool: ["nowhere"] }, gone, { item: { state: "reporting" } });
+    for (const [n, global_step] of [1, 0, 1].entries())
+      await noteBatch(world.batches, fleet, aPool({ global_step }), NOW + (n + 1) * 10_000);
+    expect((await settleLeftover(world.ports, limits, world.item, leftover)).item.state).toBe("lost");
+  });
+
   test.each([
     ["lost", {}],
     ["unknown", { "task-0": ["episode-0"] }],
