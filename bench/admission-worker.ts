@@ -2,9 +2,9 @@
 import { createEngine } from "../functions/adapters/engine/index.ts";
 import { createAdmissionStore } from "../functions/adapters/table/admission.ts";
 import { createTableClient } from "../functions/adapters/table/client.ts";
+import type { ThrottleSetting } from "../functions/contract/throttle-setting.ts";
 import { AdmissionController } from "../functions/core/admission/admission-controller.ts";
 import type { AdmissionStore } from "../functions/core/admission/admission-item.ts";
-import type { ThrottleSetting } from "../functions/core/admission/throttle.ts";
 import { systemClock as clock } from "../functions/system-clock.ts";
 
 export interface Work {

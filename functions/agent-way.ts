@@ -1,7 +1,7 @@
 /** What a way to run agents is made from. Each fleet's bundle has one way in it, by the name `#agent-way`. */
 import type { EngineCredentials } from "./adapters/engine/index.ts";
+import { SettingsError } from "./contract/settings-error.ts";
 import type { Clock } from "./core/clock.ts";
-import { SettingsError } from "./core/errors.ts";
 import type { Log } from "./core/log.ts";
 import type { AgentRunner } from "./core/rollout/agent-runner.ts";
 import type { RolloutEnvironment } from "./environment.ts";
@@ -27,7 +27,8 @@ export function agentOf<Kind extends Agent["kind"]>(
   kind: Kind,
 ): Agent & { kind: Kind } {
   if (agent?.kind === kind) return agent as Agent & { kind: Kind };
-  throw new SettingsError("the environment of this function is wrong", [
-    `SORTIE_AGENT: expected an agent of the kind ${kind}, found ${agent?.kind ?? "none"}: deploy again`,
-  ]);
+  throw new SettingsError(
+    [`SORTIE_AGENT: expected an agent of the kind ${kind}, found ${agent?.kind ?? "none"}: deploy again`],
+    "the environment of this function is wrong",
+  );
 }

@@ -5,8 +5,8 @@
 import type { Dispatcher } from "undici";
 import * as z from "zod";
 import { type EngineCredentials, GuardedDispatcher, sharedDispatcher } from "./adapters/engine/index.ts";
+import { SettingsError } from "./contract/settings-error.ts";
 import type { Clock } from "./core/clock.ts";
-import { SettingsError } from "./core/errors.ts";
 
 /** Reads a secret's text. */
 export type SecretReader = (arn: string) => Promise<string | undefined>;
@@ -27,9 +27,10 @@ export function engineCredentials(
 ): EngineCredentials | undefined {
   if (arn === undefined && header === undefined) return undefined;
   if (arn === undefined || header === undefined)
-    throw new SettingsError("the engine's token", [
-      "expected both SORTIE_ENGINE_SECRET_ARN and SORTIE_ENGINE_HEADER, found one: deploy again",
-    ]);
+    throw new SettingsError(
+      ["expected both SORTIE_ENGINE_SECRET_ARN and SORTIE_ENGINE_HEADER, found one: deploy again"],
+      "the engine's token",
+    );
   return new SecretHeader({ what: "the engine's token", arn, header, clock, read });
 }
 
@@ -109,9 +110,12 @@ function tokenIn(secret: string | undefined, arn: string, what: string): string 
   const token = text.startsWith("{") ? jsonToken.safeParse(parsed(text)).data?.token : text;
   // Anything else cannot stand in a header.
   if (token !== undefined && /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new SettingsError(what, [
-    `expected the secret ${arn} to hold one word of printable ASCII, or JSON {"token": "…"}, found neither: correct it`,
-  ]);
+  throw new SettingsError(
+    [
+      `expected the secret ${arn} to hold one word of printable ASCII, or JSON {"token": "…"}, found neither: correct it`,
+    ],
+    what,
+  );
 }
 
 function parsed(text: string): unknown {

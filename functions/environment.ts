@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { lifecycleVariables, rolloutVariables } from "./contract/environment-names.ts";
+import { SettingsError } from "./contract/settings-error.ts";
+import { throttleSchema } from "./contract/throttle-setting.ts";
 import { fleetIdOf } from "./core/client-uuid.ts";
 import { lifecycleDefaults } from "./core/engine-lifecycle/engine-state.ts";
-import { SettingsError } from "./core/errors.ts";
 import { SWEEP_INTERVAL_SECONDS } from "./core/housekeeping/tick.ts";
 import type { FleetLimits } from "./core/rollout/context.ts";
 import { HEARTBEAT_SECONDS } from "./core/rollout/heartbeat.ts";
@@ -31,12 +32,6 @@ const flag = z.enum(["true", "false"]).transform((value) => value === "true");
 
 /** Both or none: `engineToken` in `engine-credentials.ts` says so. */
 const engineAccess = { engineSecretArn: nonEmpty.optional(), engineHeader: nonEmpty.optional() };
-
-const throttle = z.strictObject({
-  ratio: z.number().min(0),
-  batchSize: z.number().int().min(1),
-  repeats: z.number().int().min(1),
-});
 
 const agreeAfter = z
   .strictObject({
@@ -78,7 +73,7 @@ const rolloutSchema = z.object({
   stragglerGraceSeconds: positive.optional(),
   spare: whole.optional(),
   places: whole.min(1).optional(),
-  throttle: json.pipe(throttle).optional(),
+  throttle: json.pipe(throttleSchema).optional(),
   heartbeatSeconds: positive.default(HEARTBEAT_SECONDS),
   agentBlockSeconds: positive.default(AGENT_BLOCK_SECONDS),
   maxReceiveCount: positive.default(1000),
@@ -143,7 +138,7 @@ function decode<Schema extends z.ZodType>(
     const [name = "", ...rest] = path.map(String);
     return `${[variables[name] ?? name, ...rest].join(".")}: ${message}`;
   });
-  throw new SettingsError("the environment of this function is wrong", faults);
+  throw new SettingsError(faults, "the environment of this function is wrong");
 }
 
 export function fleetLimits(environment: RolloutEnvironment): FleetLimits {

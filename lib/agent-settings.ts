@@ -4,6 +4,7 @@ import { parse, resolve } from "node:path";
 import * as z from "zod";
 import { agentsFolder, shippedAgentEntry } from "../functions/entries.ts";
 import { arnOf, matching, whole } from "./schema-parts.ts";
+import { tokenFaults, tokenShape } from "./token-settings.ts";
 
 const expected =
   "expected an agent's name, the path of its file, or an object with one of module, http, lambda, agentcore";
@@ -22,17 +23,7 @@ const http = z.strictObject(
     url: z.union([address, z.array(address).min(1)], {
       error: "expected a URL such as https://agents.example.com, or a list of them",
     }),
-    /** The secret in Secrets Manager that the service wants to see: the bare text, or JSON with the key `token`. */
-    tokenSecretArn: arnOf(
-      "secretsmanager",
-      /secret:\S+-[A-Za-z0-9]{6}/,
-      "secret:agent-token-AbCdEf",
-    ).optional(),
-    tokenSecretKeyArn: arnOf("kms", /key\/[\w-]+/, "key/0123abcd-01ab-01ab-01ab-0123456789ab").optional(),
-    header: matching(
-      /^[A-Za-z0-9-]{1,64}$/,
-      "expected a header's name: letters, digits and hyphens",
-    ).optional(),
+    ...tokenShape("agent-token"),
   },
   { error: "expected {url}" },
 );
@@ -128,7 +119,7 @@ export function agentFaults(fleet: Fleet): string[] {
   const { agent } = fleet;
   if (typeof agent === "string") return moduleFaults("agent", agent);
   if (agent.module !== undefined) return moduleFaults("agent.module", agent.module);
-  if (agent.http) return httpFaults(agent.http);
+  if (agent.http) return tokenFaults(agent.http).map((fault) => `agent.http.${fault}`);
   return agent.lambda ? lambdaFaults(agent.lambda, fleet) : [];
 }
 
@@ -148,26 +139,6 @@ function moduleFaults(where: string, agent: string): string[] {
   const names = shipped.map((name) => parse(name).name).join(", ");
   return [
     `${where}: expected a shipped agent (${names}) or the path of a file such as ./agents/mine.ts, found ${found}`,
-  ];
-}
-
-function httpFaults({ url, tokenSecretArn, tokenSecretKeyArn, header }: HttpAgent): string[] {
-  const where = "agent.http";
-  if (tokenSecretArn !== undefined) {
-    const plain = [url].flat().find((one) => one.startsWith("http:"));
-    return plain === undefined
-      ? []
-      : [
-          `${where}.url: expected https, because a token in plain text can be read on the way, found ${JSON.stringify(plain)}`,
-        ];
-  }
-  return [
-    ...(header === undefined
-      ? []
-      : [`${where}.header: this is the header of a token, and there is none: add tokenSecretArn`]),
-    ...(tokenSecretKeyArn === undefined
-      ? []
-      : [`${where}.tokenSecretKeyArn: this is the key of a secret, and there is none: add tokenSecretArn`]),
   ];
 }
 

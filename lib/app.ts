@@ -2,12 +2,12 @@
 import { dirname } from "node:path";
 import { Annotations, App } from "aws-cdk-lib";
 import { VALIDATE_AGAINST_DEFAULT_RULES } from "aws-cdk-lib/cx-api";
+import { SettingsError } from "../functions/contract/settings-error.ts";
 import { agentsFolder } from "../functions/entries.ts";
 import { agentWay } from "./agent-settings.ts";
 import { typeFaults, typeText } from "./agent-types.ts";
 import { needsLookup } from "./network-settings.ts";
 import { decodeSettings, type Settings } from "./settings.ts";
-import { SettingsError } from "./settings-error.ts";
 import { SortieStack } from "./stack.ts";
 
 // Without the usage analytics that the CDK would write into the template.

@@ -3,9 +3,10 @@ import { resolve } from "node:path";
 import { Token } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { rolloutVariables as variables } from "../functions/contract/environment-names.ts";
-import { DEFAULT_HEADER, type EngineAccess, engineFaults } from "./engine-settings.ts";
+import { SettingsError } from "../functions/contract/settings-error.ts";
+import { type EngineAccess, engineFaults } from "./engine-settings.ts";
 import type { SortieFunction } from "./function-defaults.ts";
-import { SettingsError } from "./settings-error.ts";
+import { DEFAULT_HEADER } from "./token-settings.ts";
 
 /** A function's code lies there, and this file beside it. */
 const CODE_FOLDER = "/var/task";

@@ -8,6 +8,7 @@ import {
   type FleetVariable,
   lifecycleVariables as variables,
 } from "../functions/contract/environment-names.ts";
+import { SettingsError } from "../functions/contract/settings-error.ts";
 import {
   CHANGE_INDEX,
   engineItems,
@@ -26,7 +27,6 @@ import { SortieFunction } from "./function-defaults.ts";
 import type { Network } from "./network.ts";
 import type { RolloutFleet } from "./rollout-fleet.ts";
 import { completeDeployment, DEFAULT_NAME } from "./settings.ts";
-import { SettingsError } from "./settings-error.ts";
 import type { DeploymentSettings } from "./settings-schema.ts";
 import type { StateTable } from "./state-table.ts";
 

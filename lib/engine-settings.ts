@@ -3,7 +3,8 @@ import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import * as z from "zod";
-import { arnOf, matching, whole } from "./schema-parts.ts";
+import { whole } from "./schema-parts.ts";
+import { DEFAULT_HEADER, tokenFaults, tokenShape } from "./token-settings.ts";
 
 export const engineUrl = z
   .url({ protocol: /^https?$/, error: "expected a URL such as http://10.0.0.7:10086" })
@@ -16,22 +17,7 @@ const file = "expected the path of a file with certificates (PEM)";
 
 export const engineShape = {
   url: engineUrl,
-  /**
-   * The secret in Secrets Manager that holds the proxy's token: the bare text, or JSON with the key `token`. Its whole ARN,
-   * with the six characters that AWS puts after the name.
-   */
-  tokenSecretArn: arnOf(
-    "secretsmanager",
-    /secret:\S+-[A-Za-z0-9]{6}/,
-    "secret:engine-token-AbCdEf",
-  ).optional(),
-  /** The key of one's own that the secret is encrypted with; none for AWS's. */
-  tokenSecretKeyArn: arnOf("kms", /key\/[\w-]+/, "key/0123abcd-01ab-01ab-01ab-0123456789ab").optional(),
-  /** The header that carries the token. Default: `x-sortie-token`. */
-  header: matching(
-    /^[A-Za-z0-9-]{1,64}$/,
-    "expected a header's name: letters, digits and hyphens",
-  ).optional(),
+  ...tokenShape("engine-token"),
   /** Certificates of authorities that the functions trust beside the public ones: a PEM file, by its path. */
   caCertificateFile: z.string({ error: file }).min(1, { error: file }).optional(),
   /**
@@ -59,39 +45,18 @@ export type EngineSettings = z.infer<typeof engineSchema>;
 export type EngineAccess = Omit<EngineSettings, "url" | "agreeAfter">;
 export type AgreeAfter = EngineSettings["agreeAfter"];
 
-export const DEFAULT_HEADER = "x-sortie-token";
-/** These mean something to HTTP itself, or the clients set them. */
-const reservedHeaders = new Set(["accept", "connection", "content-length", "content-type", "host"]);
-
 /** One text per fault of several keys together, without the engine's name. */
 export function engineFaults(engine: EngineSettings): string[] {
   return [...tokenFaults(engine), ...headerFaults(engine), ...certificateFaults(engine)];
 }
 
-function tokenFaults({ url, tokenSecretArn, tokenSecretKeyArn, header }: EngineSettings): string[] {
-  const faults: string[] = [];
-  if (tokenSecretArn === undefined) {
-    if (header !== undefined)
-      faults.push("header: this is the header of a token, and there is none: add tokenSecretArn");
-    if (tokenSecretKeyArn !== undefined)
-      faults.push("tokenSecretKeyArn: this is the key of a secret, and there is none: add tokenSecretArn");
-  } else if (url.startsWith("http:"))
-    faults.push(
-      `url: expected https, because a token in plain text can be read on the way, found ${JSON.stringify(url)}`,
-    );
-  return faults;
-}
-
 function headerFaults({ header }: EngineSettings): string[] {
-  const name = header?.toLowerCase() ?? "";
-  if (name === "authorization")
+  if (header?.toLowerCase() === "authorization")
     return [
       "header: authorization carries the key of an episode in each model call, which goes through the same proxy, so a " +
         `token there would never arrive: take another header, such as ${DEFAULT_HEADER}, and let the proxy check that one`,
     ];
-  return reservedHeaders.has(name)
-    ? [`header: ${name} belongs to HTTP itself: take another header, such as ${DEFAULT_HEADER}`]
-    : [];
+  return [];
 }
 
 function certificateFaults({ url, caCertificateFile }: EngineSettings): string[] {

@@ -13,8 +13,8 @@ import {
   Vpc,
 } from "aws-cdk-lib/aws-ec2";
 import { Construct } from "constructs";
+import { SettingsError } from "../functions/contract/settings-error.ts";
 import { type EndpointName, type NetworkSettings, networkFaults } from "./network-settings.ts";
-import { SettingsError } from "./settings-error.ts";
 
 const interfaceServices: Record<Exclude<EndpointName, "dynamodb">, InterfaceVpcEndpointAwsService> = {
   sqs: InterfaceVpcEndpointAwsService.SQS,

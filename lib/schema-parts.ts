@@ -1,16 +1,7 @@
 /** What the schemas of settings are made of. */
 import * as z from "zod";
 
-/** `why` names the one who sets the bounds, where that is not Sortie. */
-export function whole(least: number, most: number, why = "") {
-  const error = `expected a whole number from ${least} to ${most}${why && ` (${why})`}`;
-  return z.number({ error }).int({ error }).min(least, { error }).max(most, { error });
-}
-
-export function atLeast(least: number) {
-  const error = `expected a number of at least ${least}`;
-  return z.number({ error }).min(least, { error });
-}
+export { atLeast, whole } from "../functions/contract/numbers.ts";
 
 export const moreThanZero = z
   .number({ error: "expected a number above 0" })

@@ -1,10 +1,11 @@
 /** The settings of a deployment: their meaning, bounds and defaults. `settings.ts` decodes them from CDK context. */
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import * as z from "zod";
+import { throttleSchema } from "../functions/contract/throttle-setting.ts";
 import { agentSetting } from "./agent-settings.ts";
 import { type EngineSettings, engineSchema, engineUrl } from "./engine-settings.ts";
 import { type NetworkSettings, networkSchema } from "./network-settings.ts";
-import { arnOf, atLeast, matching, moreThanZero, name, whole, yesOrNo } from "./schema-parts.ts";
+import { arnOf, matching, moreThanZero, name, whole, yesOrNo } from "./schema-parts.ts";
 
 const logRetentions = Object.values(RetentionDays).filter((days) => typeof days === "number");
 /** Ten years: beyond that it is a typing error. */
@@ -54,12 +55,7 @@ export const fleetShape = {
   /** How long running episodes get once the engine has its samples, s. Absent: until their deadline. */
   stragglerGraceSeconds: whole(1, 900).optional(),
   /** `ratio × batchSize` bounds how many different tasks of the fleet are in the engine's batch. Absent: no bound. */
-  throttle: z
-    .strictObject(
-      { ratio: atLeast(0).default(1.5), batchSize: whole(1, 1_000_000), repeats: whole(1, 1_000_000) },
-      { error: "expected {batchSize, repeats} and perhaps ratio" },
-    )
-    .optional(),
+  throttle: throttleSchema.extend({ ratio: throttleSchema.shape.ratio.default(1.5) }).optional(),
 } as const;
 
 /** What the whole deployment shares. */

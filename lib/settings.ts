@@ -1,9 +1,9 @@
 /** Reads the settings of a deployment from CDK context (`cdk.json`, or `-c key=value`). */
 import type { z } from "zod";
+import { SettingsError } from "../functions/contract/settings-error.ts";
 import { engineFaults } from "./engine-settings.ts";
 import { deploymentFaults, environmentFaults, fleetFaults, visibilityFaults } from "./fleet-limits.ts";
 import { networkFaults } from "./network-settings.ts";
-import { SettingsError } from "./settings-error.ts";
 import { describeIssue, withoutFaults } from "./settings-faults.ts";
 import {
   type DeploymentSettings,

@@ -109,17 +109,6 @@ export function isUnstorable(error: unknown): error is StoreRefusedError {
   return error instanceof StoreRefusedError && error.fault === "item";
 }
 
-/** The environment or the settings are wrong: every fault at once, one a line. */
-export class SettingsError extends SortieError {
-  readonly code = "settings";
-  readonly faults: readonly string[];
-
-  constructor(what: string, faults: readonly string[]) {
-    super(`${what}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
-    this.faults = faults;
-  }
-}
-
 /** The words of anything that was thrown, bounded so that it fits a table item or a message attribute. */
 export function describeError(error: unknown, limit = 1000): string {
   return shorten(redact(wordsOf(error)), limit);

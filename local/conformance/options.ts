@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { usageError } from "../../cli/usage-error.ts";
 import { engineAddress } from "../../functions/adapters/engine/index.ts";
-import { SettingsError } from "../../functions/core/errors.ts";
+import { SettingsError } from "../../functions/contract/settings-error.ts";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
 
 export interface ConformanceOptions {

@@ -4,7 +4,7 @@ import { parseMap } from "../../cli/push/mapping.ts";
 import type { Mapped } from "../../cli/push/record.ts";
 import { usageError } from "../../cli/usage-error.ts";
 import { engineAddress } from "../../functions/adapters/engine/index.ts";
-import { SettingsError } from "../../functions/core/errors.ts";
+import { SettingsError } from "../../functions/contract/settings-error.ts";
 import { type EngineVersion, engineVersions } from "../engine/config.ts";
 import { type AgentChoice, type FleetShare, parseFleets } from "./fleets.ts";
 

@@ -6,10 +6,11 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { DEFAULT_HEADER, engineShape } from "../../lib/engine-settings.ts";
+import { engineShape } from "../../lib/engine-settings.ts";
 import { networkShape } from "../../lib/network-settings.ts";
 import { decodeSettings } from "../../lib/settings.ts";
 import { deploymentDefaults, fleetDefaults, fleetShape, settingsSchema } from "../../lib/settings-schema.ts";
+import { DEFAULT_HEADER } from "../../lib/token-settings.ts";
 
 const root = join(import.meta.dirname, "../..");
 export const README = join(root, "README.md");
@@ -108,7 +109,7 @@ function meaningOf(key: string): string {
 
 /** The comment right above each key, in one line. */
 const comments = new Map(
-  ["settings-schema", "engine-settings", "network-settings"].flatMap((file) => {
+  ["settings-schema", "engine-settings", "token-settings", "network-settings"].flatMap((file) => {
     const source = readFileSync(join(root, `lib/${file}.ts`), "utf8");
     const found = source.matchAll(/\/\*\*((?:(?!\*\/).)*)\*\/\s*(\w+)[:,]/gs);
     return [...found].map(([, text = "", key = ""]) => [key, text.replace(/\s*\n\s*\* ?|\s+/g, " ").trim()]);

@@ -6,7 +6,8 @@ import {
   FreshDispatcher,
   GuardedDispatcher,
 } from "../../functions/adapters/engine/index.ts";
-import { EngineError, SettingsError } from "../../functions/core/errors.ts";
+import { SettingsError } from "../../functions/contract/settings-error.ts";
+import { EngineError } from "../../functions/core/errors.ts";
 import { engineCredentials, RENEW_PAUSE_MS } from "../../functions/engine-credentials.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { type Respond, sendJson, serve } from "../support/http-server.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { SettingsError } from "../../functions/contract/settings-error.ts";
 import { decodeSettings } from "../../lib/settings.ts";
-import { SettingsError } from "../../lib/settings-error.ts";
 import { engineUrl, plain, resource, synthesise } from "./synthesise.ts";
 
 const template = synthesise({ engineUrl, fleets: { math: {}, hard: {} }, retiredFleets: ["old"] });

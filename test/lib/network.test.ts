@@ -1,7 +1,7 @@
 import type { Template } from "aws-cdk-lib/assertions";
 import { describe, expect, test } from "vitest";
+import { SettingsError } from "../../functions/contract/settings-error.ts";
 import { decodeSettings } from "../../lib/settings.ts";
-import { SettingsError } from "../../lib/settings-error.ts";
 import { engineUrl, plain, resource, synthesise } from "./synthesise.ts";
 
 const network = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { SettingsError } from "../../functions/contract/settings-error.ts";
 import { decodeSettings } from "../../lib/settings.ts";
-import { SettingsError } from "../../lib/settings-error.ts";
 
 const engineUrl = "http://10.0.0.7:10086";
 
@@ -359,6 +359,16 @@ describe("agents", () => {
         },
       },
       /^agent\.http\.url: expected https/,
+    ],
+    [
+      {
+        http: {
+          url: "https://a",
+          tokenSecretArn: "arn:aws:secretsmanager:eu-west-1:111122223333:secret:agent-AbCdEf",
+          header: "Content-Type",
+        },
+      },
+      "agent.http.header: content-type belongs to HTTP itself: take another header, such as x-sortie-token",
     ],
     [{ lambda: {} }, "agent.lambda: expected one of arn, folder and imageUri, found 0"],
     [

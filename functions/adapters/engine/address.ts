@@ -1,5 +1,5 @@
 /** The engine's address: as the settings give it, and as it stands in the engine's grants. */
-import { SettingsError } from "../../core/errors.ts";
+import { SettingsError } from "../../contract/settings-error.ts";
 
 /**
  * The setting as the client uses it: `http` or `https`, a host, perhaps a path prefix, no trailing slash.
@@ -12,7 +12,7 @@ export function engineAddress(setting: string): string {
     /^[a-z]+:($|[\d]|\/\/[^/\\\s])/i.test(trimmed) && !trimmed.includes("\\") ? URL.parse(trimmed) : null;
   const faults =
     url === null ? [`expected a URL such as https://host/prefix, found "${trimmed}"`] : faultsOf(url);
-  if (faults.length > 0) throw new SettingsError("engineUrl", faults);
+  if (faults.length > 0) throw new SettingsError(faults, "engineUrl");
   return trimmed;
 }
 

@@ -1,7 +1,7 @@
 /** A fleet's admissions: one item, every change one put on the version that it was made from. */
 import { type AdmissionStore, fleetAdmissionSchema } from "../../core/admission/admission-item.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
-import { conditionalPut, getItem } from "./conditional-put.ts";
+import { conditionalPut, getItem, versionStands } from "./conditional-put.ts";
 
 export interface AdmissionStoreOptions extends TableOptions {
   /** How long a fleet that admits nobody is remembered, days. */
@@ -25,18 +25,9 @@ export function createAdmissionStore(options: AdmissionStoreOptions): AdmissionS
         ...next,
         expires_ttl: expiresTtl(next.changed_at, options.ttlDays),
       };
-      const outcome = await conditionalPut(options, item, standsAs(previous?.version));
+      const outcome = await conditionalPut(options, item, versionStands(previous));
       // A write whose answer was lost took place after all.
       return outcome.put || outcome.found?.["stamp"] === next.stamp;
     },
-  };
-}
-
-function standsAs(version: number | undefined) {
-  if (version === undefined) return { expression: "attribute_not_exists(pk)" };
-  return {
-    expression: "#version = :version",
-    names: { "#version": "version" },
-    values: { ":version": version },
   };
 }

@@ -1,7 +1,7 @@
 /** What was seen of the engine's batches: one item for each fleet and step. */
 import { type BatchStore, batchSeenSchema } from "../../core/rollout/batch-seen.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
-import { conditionalPut, getItem } from "./conditional-put.ts";
+import { getItem, versionedPut } from "./conditional-put.ts";
 import { createTrainingStore } from "./trainings.ts";
 
 export const batchKey = (fleet: string, step: number): Key => ({ pk: `FLEET#${fleet}`, sk: `BATCH#${step}` });
@@ -18,18 +18,7 @@ export function createBatchStore(options: TableOptions): BatchStore {
     async write(fleet, previous, next) {
       const expires_ttl = expiresTtl(next.changed_at, KEEP_DAYS);
       const item = { ...batchKey(fleet, next.step), v: 1, ...next, expires_ttl };
-      const outcome = await conditionalPut(
-        options,
-        item,
-        previous === undefined
-          ? { expression: "attribute_not_exists(pk)" }
-          : {
-              expression: "#version = :version",
-              names: { "#version": "version" },
-              values: { ":version": previous.version },
-            },
-      );
-      return outcome.put;
+      return await versionedPut(options, item, previous);
     },
   };
 }

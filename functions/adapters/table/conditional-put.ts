@@ -33,6 +33,25 @@ export async function conditionalPut(
   }
 }
 
+/** That the version stands from which the next one was made; `undefined`: that there is no item yet. */
+export function versionStands(previous: { readonly version: number } | undefined): Condition {
+  if (previous === undefined) return { expression: "attribute_not_exists(pk)" };
+  return {
+    expression: "#version = :version",
+    names: { "#version": "version" },
+    values: { ":version": previous.version },
+  };
+}
+
+/** Puts the whole item where the version stands that was read; false where somebody else has written since. */
+export async function versionedPut(
+  options: TableOptions,
+  item: Key & object,
+  previous: { readonly version: number } | undefined,
+): Promise<boolean> {
+  return (await conditionalPut(options, item, versionStands(previous))).put;
+}
+
 /** By name: an error that another copy of the SDK's classes made is no instance of ours. */
 export function isConditionFailure(error: unknown): error is ConditionalCheckFailedException {
   return (

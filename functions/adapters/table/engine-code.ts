@@ -4,9 +4,9 @@
  */
 import { PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
+import { SettingsError } from "../../contract/settings-error.ts";
 import { CODE_BYTES, type EngineCode } from "../../core/engine-lifecycle/engine-code.ts";
 import { desiredSchema, sha256Hex } from "../../core/engine-lifecycle/engine-state.ts";
-import { SettingsError } from "../../core/errors.ts";
 import { expiresTtl, type TableOptions, toAttributes } from "./client.ts";
 import { getItem, isConditionFailure } from "./conditional-put.ts";
 import { codeKey, desiredKey } from "./engine-keys.ts";
@@ -22,9 +22,12 @@ const partSchema = z.object({ v: z.literal(1), data: z.base64() });
 /** Before the desired state that names it. @throws SettingsError where it is too large */
 export async function writeCode(options: TableOptions, engine: string, zip: Uint8Array): Promise<EngineCode> {
   if (zip.length === 0 || zip.length > CODE_BYTES)
-    throw new SettingsError("the trainer's code cannot be used", [
-      `expected at most ${CODE_BYTES} bytes as a zip, found ${zip.length}: keep data and models out of the folder`,
-    ]);
+    throw new SettingsError(
+      [
+        `expected at most ${CODE_BYTES} bytes as a zip, found ${zip.length}: keep data and models out of the folder`,
+      ],
+      "the trainer's code cannot be used",
+    );
   const sha256 = await sha256Hex(new Uint8Array(zip));
   const code = { sha256, bytes: zip.length, parts: Math.ceil(zip.length / PART_BYTES) };
   await eachPart(code, async (part) => {

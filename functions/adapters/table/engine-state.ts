@@ -1,5 +1,6 @@
 /** What is wanted of an engine and what is known of it: two items beside its snapshots. */
 import * as z from "zod";
+import { SettingsError } from "../../contract/settings-error.ts";
 import type { AgreeRequest } from "../../core/engine-lifecycle/agree.ts";
 import type { EngineCode } from "../../core/engine-lifecycle/engine-code.ts";
 import {
@@ -10,7 +11,6 @@ import {
   type Observed,
   observedSchema,
 } from "../../core/engine-lifecycle/engine-state.ts";
-import { SettingsError } from "../../core/errors.ts";
 import { expiresTtl, type TableOptions } from "./client.ts";
 import { type Condition, conditionalPut, getItem } from "./conditional-put.ts";
 import { keepNamedCode } from "./engine-code.ts";
@@ -105,9 +105,10 @@ export async function setDesired(
     await keepNamedCode(options, engine, previous, by.now);
     return next;
   }
-  throw new SettingsError(`the desired state of engine ${engine} could not be set`, [
-    "expected nobody else to set it at the same time, found five changes in a row: try again",
-  ]);
+  throw new SettingsError(
+    ["expected nobody else to set it at the same time, found five changes in a row: try again"],
+    `the desired state of engine ${engine} could not be set`,
+  );
 }
 
 function sameGeneration(previous: Record<string, unknown> | undefined): Condition {
@@ -126,7 +127,7 @@ async function checkedHash(config: string): Promise<string> {
       ? [`expected at most ${CONFIG_BYTES} bytes, found ${bytes}: keep data out of the config`]
       : []),
   ];
-  if (faults.length > 0) throw new SettingsError("the training config cannot be used", faults);
+  if (faults.length > 0) throw new SettingsError(faults, "the training config cannot be used");
   return configHash(config);
 }
 

@@ -12,7 +12,7 @@ import {
   type TableOptions,
   toAttributes,
 } from "./client.ts";
-import { conditionalPut, getItem } from "./conditional-put.ts";
+import { conditionalPut, getItem, versionedPut } from "./conditional-put.ts";
 import { missingPartition, openPartition, parseRolloutKey, unconfirmedPartition } from "./rollouts.ts";
 
 export interface LifecycleStoreOptions extends TableOptions {
@@ -72,11 +72,8 @@ export function createLifecycleStore(options: LifecycleStoreOptions): LifecycleS
   return {
     ...createLifecycleReader(options),
     async writeTotals(fleet, previous, next) {
-      const condition = previous
-        ? { expression: "version = :version", values: { ":version": previous.version } }
-        : { expression: "attribute_not_exists(pk)" };
       const item = { ...totalsKey(fleet), v: 1, ...next };
-      return (await conditionalPut(options, item, condition)).put;
+      return await versionedPut(options, item, previous);
     },
     async writeSnapshot(snapshot) {
       const expires = expiresTtl(Date.parse(snapshot.at), options.snapshotTtlDays);

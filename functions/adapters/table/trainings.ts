@@ -1,7 +1,7 @@
 /** Which trainings of the engine have ended: one item for each fleet. */
 import { type TrainingStore, trainingSeenSchema } from "../../core/rollout/training-seen.ts";
 import { expiresTtl, type Key, type TableOptions } from "./client.ts";
-import { conditionalPut, getItem } from "./conditional-put.ts";
+import { getItem, versionedPut } from "./conditional-put.ts";
 
 export const trainingKey = (fleet: string): Key => ({ pk: `FLEET#${fleet}`, sk: "TRAINING" });
 /** Longer than any attempt stays open. */
@@ -15,15 +15,7 @@ export function createTrainingStore(options: TableOptions): TrainingStore {
     },
     async write(fleet, previous, next) {
       const item = { ...trainingKey(fleet), v: 1, ...next, expires_ttl: expiresTtl(next.at, KEEP_DAYS) };
-      const condition =
-        previous === undefined
-          ? { expression: "attribute_not_exists(pk)" }
-          : {
-              expression: "#version = :version",
-              names: { "#version": "version" },
-              values: { ":version": previous.version },
-            };
-      return (await conditionalPut(options, item, condition)).put;
+      return await versionedPut(options, item, previous);
     },
   };
 }

@@ -1,11 +1,7 @@
 /** What the sweeps of an engine have seen of invocations: one item, so that it outlives a process. */
-import {
-  type InvocationWatch,
-  invocationWatchSchema,
-  type WatchStore,
-} from "../../core/housekeeping/invocations.ts";
+import { invocationWatchSchema, type WatchStore } from "../../core/housekeeping/invocations.ts";
 import type { Key, TableOptions } from "./client.ts";
-import { conditionalPut, getItem } from "./conditional-put.ts";
+import { getItem, versionedPut } from "./conditional-put.ts";
 
 export const watchKey = (engine: string): Key => ({ pk: `ENGINE#${engine}`, sk: "WATCH" });
 
@@ -17,14 +13,7 @@ export function createWatchStore(options: TableOptions): WatchStore {
     },
     async write(engine, previous, next) {
       const item = { ...watchKey(engine), v: 1, ...next };
-      const outcome = await conditionalPut(options, item, standsAs(previous));
-      return outcome.put;
+      return await versionedPut(options, item, previous);
     },
   };
-}
-
-function standsAs(previous: InvocationWatch | undefined) {
-  return previous
-    ? { expression: "version = :version", values: { ":version": previous.version } }
-    : { expression: "attribute_not_exists(pk)" };
 }

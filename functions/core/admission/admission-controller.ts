@@ -4,6 +4,7 @@
  * taken from, and is taken anew where another function was faster.
  */
 
+import type { ThrottleSetting } from "../../contract/throttle-setting.ts";
 import { isClientOf } from "../client-uuid.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine.ts";
@@ -18,7 +19,6 @@ import {
   withoutClaims,
 } from "./admission.ts";
 import type { AdmissionState, AdmissionStore, FleetAdmission } from "./admission-item.ts";
-import type { ThrottleSetting } from "./throttle.ts";
 
 export interface AdmissionPorts {
   readonly clock: Clock;

@@ -1,5 +1,6 @@
 /** One decision of `admission.ts`: the facts of the moment, asked task by task. */
 
+import type { ThrottleSetting } from "../../contract/throttle-setting.ts";
 import { POOL_LAG_MS } from "../engine.ts";
 import { isEvalName } from "../eval-name.ts";
 import type { PoolInformation } from "../protocol.ts";
@@ -21,7 +22,6 @@ import {
   judge,
   readBatch,
   seenLimit,
-  type ThrottleSetting,
 } from "./throttle.ts";
 
 export interface AdmissionRules {

@@ -2,14 +2,8 @@
  * The reference's throttle: may one more task of ours enter the engine's batch? Pure, and the same verdict, words and
  * memory as the reference's `_check_throttle_policy` and `_remember_seen_task`. `admission.ts` applies it at scale.
  */
+import type { ThrottleSetting } from "../../contract/throttle-setting.ts";
 import type { PoolInformation, ThrottlePolicy } from "../protocol.ts";
-
-/** A fleet's setting: at most `ratio × batchSize` of its tasks in a batch of `batchSize` tasks, each `repeats` times. */
-export interface ThrottleSetting {
-  readonly ratio: number;
-  readonly batchSize: number;
-  readonly repeats: number;
-}
 
 export type PoolTasks = Pick<PoolInformation, "completed_tasks_client_uuids" | "running_episode_details">;
 export type IsOurs = (clientUuid: string) => boolean;

@@ -1,6 +1,7 @@
 /** What a fleet's rollouts are run with. */
+
+import type { ThrottleSetting } from "../../contract/throttle-setting.ts";
 import type { AdmissionStore } from "../admission/admission-item.ts";
-import type { ThrottleSetting } from "../admission/throttle.ts";
 import type { Gate } from "../circuit/gate.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine.ts";

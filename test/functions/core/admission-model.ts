@@ -2,6 +2,8 @@
  * A small model of an engine's pool and of functions that go through admission, one step at a time and in any order:
  * every step is a place where another function may come in between. Time stands still until the scheduler moves it.
  */
+
+import type { ThrottleSetting } from "../../../functions/contract/throttle-setting.ts";
 import {
   type AdmissionRules,
   type Asker,
@@ -10,7 +12,6 @@ import {
   withoutClaims,
 } from "../../../functions/core/admission/admission.ts";
 import type { AdmissionState, FleetAdmission } from "../../../functions/core/admission/admission-item.ts";
-import type { ThrottleSetting } from "../../../functions/core/admission/throttle.ts";
 import { isClientOf } from "../../../functions/core/client-uuid.ts";
 import type { Random } from "../../../functions/core/clock.ts";
 import { type PoolInformation, poolInformationSchema } from "../../../functions/core/protocol.ts";

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createChat, createEngine, FreshDispatcher } from "../../../functions/adapters/engine/index.ts";
 import { createAdmissionStore } from "../../../functions/adapters/table/admission.ts";
+import type { ThrottleSetting } from "../../../functions/contract/throttle-setting.ts";
 import { AdmissionController } from "../../../functions/core/admission/admission-controller.ts";
-import { policyOf, type ThrottleSetting } from "../../../functions/core/admission/throttle.ts";
+import { policyOf } from "../../../functions/core/admission/throttle.ts";
 import { claimEpisode, type Granted } from "../../../functions/core/rollout/claim.ts";
 import { type EngineHandle, startEngine } from "../../../local/engine/start.ts";
 import { createTables, startTableServer, type TableServer } from "../../../local/servers/table-server.ts";

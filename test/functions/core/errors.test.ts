@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { SettingsError } from "../../../functions/contract/settings-error.ts";
 import {
   describeError,
   EngineError,
   InvalidMessageError,
   redact,
-  SettingsError,
   shorten,
 } from "../../../functions/core/errors.ts";
 
@@ -88,7 +88,7 @@ test("an engine's error says which call failed, how, and what the engine said", 
 });
 
 test("a settings error shows every fault on a line of its own", () => {
-  expect(new SettingsError("the settings are wrong", ["a: b", "c: d"]).message).toBe(
+  expect(new SettingsError(["a: b", "c: d"], "the settings are wrong").message).toBe(
     "the settings are wrong:\n  - a: b\n  - c: d",
   );
 });

@@ -8,9 +8,9 @@ import {
   createEngineStateStore,
   setDesired,
 } from "../../../../functions/adapters/table/engine-state.ts";
+import { SettingsError } from "../../../../functions/contract/settings-error.ts";
 import { configHash, type Observed } from "../../../../functions/core/engine-lifecycle/engine-state.ts";
 import { nothingObserved } from "../../../../functions/core/engine-lifecycle/observe-engine.ts";
-import { SettingsError } from "../../../../functions/core/errors.ts";
 import { useTable } from "./engine-table.ts";
 
 const options = useTable();
