@@ -4,6 +4,7 @@ import * as z from "zod";
 import { lifecycleVariables, rolloutVariables } from "./contract/environment-names.ts";
 import { SettingsError } from "./contract/settings-error.ts";
 import { throttleSchema } from "./contract/throttle-setting.ts";
+import { transcriptsKept } from "./contract/transcript-names.ts";
 import { fleetIdOf } from "./core/client-uuid.ts";
 import { lifecycleDefaults } from "./core/engine-lifecycle/engine-state.ts";
 import { SWEEP_INTERVAL_SECONDS } from "./core/housekeeping/tick.ts";
@@ -74,6 +75,15 @@ const rolloutSchema = z.object({
   spare: whole.optional(),
   places: whole.min(1).optional(),
   throttle: json.pipe(throttleSchema).optional(),
+  transcripts: z
+    .string()
+    .regex(/^(s3|file):\/\//, "expected s3:// or file://")
+    .optional(),
+  transcriptsKept: z
+    .string()
+    .transform((text) => (/^[\d.]+$/.test(text) ? Number(text) : text))
+    .pipe(transcriptsKept)
+    .default("all"),
   heartbeatSeconds: positive.default(HEARTBEAT_SECONDS),
   agentBlockSeconds: positive.default(AGENT_BLOCK_SECONDS),
   maxReceiveCount: positive.default(1000),

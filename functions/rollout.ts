@@ -15,11 +15,13 @@ import { createLateResultStore } from "./adapters/table/late-results.ts";
 import { createRolloutStore } from "./adapters/table/rollouts.ts";
 import { TableTime } from "./adapters/table/table-time.ts";
 import { createUsageStore } from "./adapters/table/usage.ts";
+import { transcriptStore } from "./adapters/transcripts/index.ts";
 import { FleetGate } from "./core/circuit/gate.ts";
 import type { QueueRecord } from "./core/queue.ts";
 import { representedEngine } from "./core/representative.ts";
 import { runBatch } from "./core/rollout/batch.ts";
 import type { Ports } from "./core/rollout/context.ts";
+import { Transcripts } from "./core/transcript/transcripts.ts";
 import { engineCredentials, engineDispatcher } from "./engine-credentials.ts";
 import { fleetLimits, readRolloutEnvironment } from "./environment.ts";
 import { createLog } from "./log.ts";
@@ -45,6 +47,15 @@ const agents = await createAgents({
   offsetMs: () => clock.offsetMs,
   log: createLog({ fleet: limits.fleet }),
 });
+const transcripts =
+  environment.transcripts === undefined
+    ? undefined
+    : new Transcripts({
+        store: transcriptStore(environment.transcripts, process.env),
+        clock,
+        log: createLog({ fleet: limits.fleet }),
+        kept: environment.transcriptsKept,
+      });
 const shared: Omit<Ports, "log" | "gate" | "engine"> = {
   clock,
   random: Math.random,
@@ -58,6 +69,7 @@ const shared: Omit<Ports, "log" | "gate" | "engine"> = {
   usage: createUsageStore(table),
   meter: createMeter(limits.fleet),
   agents,
+  transcripts,
 };
 
 let serial = 0;
@@ -90,9 +102,12 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     limits,
   );
   waited.publish();
+  await transcripts?.flush(TRANSCRIPTS_MS);
   return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
 }
 
+/** How long an invocation waits for transcripts that are still on their way. */
+const TRANSCRIPTS_MS = 2000;
 const WAITED_INTERVAL_MS = 60_000;
 
 /**

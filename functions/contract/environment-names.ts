@@ -43,6 +43,10 @@ export const rolloutVariables = {
   heartbeatSeconds: "SORTIE_HEARTBEAT_SECONDS",
   /** An agent that blocks the event loop for so long is ended; not a setting. */
   agentBlockSeconds: "SORTIE_AGENT_BLOCK_SECONDS",
+  /** Where conversations are kept: `s3://<bucket>`, or `file:///<folder>`. Absent: nowhere. */
+  transcripts: "SORTIE_TRANSCRIPTS",
+  /** Which: "failures", "all", or a share of the rollouts. */
+  transcriptsKept: "SORTIE_TRANSCRIPTS_KEPT",
   /** JSON `{"ratio": number, "batchSize": number, "repeats": number}`. Absent: no throttle. */
   throttle: "SORTIE_THROTTLE",
 } as const;

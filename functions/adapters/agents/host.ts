@@ -71,6 +71,7 @@ export class AgentHost {
       rollout: { task, episodeType } as Rollout,
       signal: controller.signal,
       alone: false,
+      record: work.recording ? (call) => this.#port.post({ kind: "call", id, call }) : undefined,
       log: (level, message, facts) => this.#log(id, level, message, facts ?? {}),
     });
     const { calls, lastCallAt } = agent;

@@ -1,6 +1,7 @@
 import type { EpisodeType, Task } from "../../core/protocol.ts";
 import type { Reason } from "../../core/reasons.ts";
 import type { AgentOutcome } from "../../core/rollout/agent-runner.ts";
+import type { RecordedCall } from "../../core/transcript/recorded-call.ts";
 
 export interface StartAgent {
   readonly id: number;
@@ -9,6 +10,8 @@ export interface StartAgent {
   readonly grant: { readonly openai_base_url: string; readonly openai_api_key: string };
   readonly deadline: number;
   readonly allowUnusualRewards: boolean;
+  /** Whether its model calls are told, with all that was said. */
+  readonly recording: boolean;
 }
 export type Headers = Readonly<Record<string, string>>;
 
@@ -44,6 +47,7 @@ export type FromHost =
       readonly calls: number;
       readonly lastCallAt: number | undefined;
     }
+  | { readonly kind: "call"; readonly id: number; readonly call: RecordedCall }
   | { readonly kind: "outcome"; readonly id: number; readonly outcome: AgentOutcome }
   /** Wants the proxy's token. */
   | { readonly kind: "token?"; readonly ask: number; readonly renew: boolean };

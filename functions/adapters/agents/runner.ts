@@ -114,7 +114,11 @@ export class AgentHosts implements AgentRunner {
     host.hosted += 1;
     const { rollout, grant, deadline, allowUnusualRewards, signal } = work;
     const { task, episodeType } = rollout;
-    const own = { deadline: deadline - this.#offsetMs(), allowUnusualRewards };
+    const own = {
+      deadline: deadline - this.#offsetMs(),
+      allowUnusualRewards,
+      recording: work.record !== undefined,
+    };
     post(host, { kind: "start", id, task, episodeType, grant, ...own });
     const abort = () => this.#abort(host, id, signal);
     if (signal.aborted) abort();
@@ -173,6 +177,7 @@ export class AgentHosts implements AgentRunner {
     if (message.kind === "unloadable") host.verdict = { what: `could not be loaded: ${message.fault}` };
     if (message.kind === "token?") void this.#tell(host, message);
     if (message.kind === "calls" || message.kind === "outcome") this.#note(host, message);
+    if (message.kind === "call") host.agents.get(message.id)?.work.record?.(message.call);
     if (message.kind !== "log") return;
     const log = host.agents.get(message.id ?? -1)?.work.log ?? this.#options.log;
     log(message.level, message.message, message.facts);

@@ -4,6 +4,7 @@ import * as z from "zod";
 import type { ChatMessage, ChatRequest } from "../../contract/agent.ts";
 import type { Clock } from "../../core/clock.ts";
 import { ModelError } from "../../core/errors.ts";
+import type { RecordCall } from "../../core/transcript/recorded-call.ts";
 import { transportWords, wordsOf } from "./answers.ts";
 import { neverSent, sharedDispatcher } from "./dispatcher.ts";
 import { exchange } from "./exchange.ts";
@@ -23,6 +24,8 @@ export interface ChatOptions {
   readonly dispatcher?: Dispatcher;
   /** For the pauses before a call that did not reach the model is made again. */
   readonly clock: Clock;
+  /** Gets each model call once it is over. */
+  readonly record?: RecordCall | undefined;
 }
 export interface Chat {
   /**
@@ -49,7 +52,7 @@ export function createChat(options: ChatOptions): Chat {
   const { signal, clock, dispatcher = sharedDispatcher() } = options;
   const url = `${options.baseUrl.replace(/\/+$/, "")}/chat/completions`;
   const headers = { authorization: `Bearer ${options.apiKey}` };
-  const { calls, lastCallAt, outage } = watchModelCalls(options.apiKey, signal);
+  const { calls, lastCallAt, outage } = watchModelCalls(options.apiKey, signal, options.record);
   const ask = async (body: object): Promise<ChatMessage | TurnedAway> => {
     signal.throwIfAborted();
     try {

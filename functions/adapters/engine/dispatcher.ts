@@ -96,18 +96,30 @@ function observe(
     },
     onResponseStart(controller, status, headers, message) {
       if (status >= 500) onServerError();
-      noted?.answered(status, mediaType(headers["content-type"]));
+      const contentType = mediaType(headers["content-type"]);
+      noted?.answered(status, contentType);
+      noted?.recording?.answered(status, contentType, String(headers["content-encoding"] ?? ""));
       handler.onResponseStart?.(controller, status, headers, message);
     },
-    onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
-    onResponseEnd: (controller, trailers) => handler.onResponseEnd?.(controller, trailers),
+    onResponseData(controller, chunk) {
+      noted?.recording?.received(chunk);
+      handler.onResponseData?.(controller, chunk);
+    },
+    onResponseEnd(controller, trailers) {
+      noted?.recording?.ended();
+      handler.onResponseEnd?.(controller, trailers);
+    },
     onResponseError(controller, error) {
       if (!started) markUnsent(error);
       noted?.failed(error);
+      noted?.recording?.ended(error);
       handler.onResponseError?.(controller, error);
     },
     onResponseStarted: () => handler.onResponseStarted?.(),
-    onBodySent: (chunk) => handler.onBodySent?.(chunk),
+    onBodySent(chunk) {
+      noted?.recording?.sent(chunk);
+      handler.onBodySent?.(chunk);
+    },
     onRequestSent: () => handler.onRequestSent?.(),
   };
 }

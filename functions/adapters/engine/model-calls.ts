@@ -2,6 +2,8 @@
  * The model calls of an attempt, whichever library makes them: seen where all requests of the process leave it. They
  * are told apart by the episode's key; after the attempt's signal has fired none goes out any more.
  */
+import type { RecordCall } from "../../core/transcript/recorded-call.ts";
+import { CallRecording } from "./call-recording.ts";
 import { outageIn } from "./outage.ts";
 
 export interface ModelCalls {
@@ -17,6 +19,7 @@ export interface ModelCalls {
 
 interface Counted {
   readonly signal: AbortSignal;
+  readonly record: RecordCall | undefined;
   calls: number;
   last: number | undefined;
   outage: string | undefined;
@@ -26,13 +29,15 @@ interface Counted {
 export interface NotedCall {
   answered(status: number, contentType: string): void;
   failed(error: Error): void;
+  /** What goes over the wire; absent where nobody wants it. */
+  readonly recording: CallRecording | undefined;
 }
 
 const byKey = new Map<string, Counted>();
 
 /** Watches over the calls with this key until the signal fires; a bit longer, to stop calls that come late. */
-export function watchModelCalls(apiKey: string, signal: AbortSignal): ModelCalls {
-  const counted: Counted = { signal, calls: 0, last: undefined, outage: undefined };
+export function watchModelCalls(apiKey: string, signal: AbortSignal, record?: RecordCall): ModelCalls {
+  const counted: Counted = { signal, record, calls: 0, last: undefined, outage: undefined };
   // A newer attempt on a re-issued episode has the same key, and takes it over.
   byKey.set(apiKey, counted);
   forgetOldest();
@@ -64,7 +69,9 @@ export function noteRequest(
   if (method !== "POST" || !MODEL_ROUTE.test(path.split("?")[0] ?? "")) return undefined;
   counted.calls += 1;
   counted.last = now;
+  const { record, signal } = counted;
   return {
+    recording: record && new CallRecording({ path, at: now, signal, record }),
     answered: (status, contentType) => {
       counted.outage = outageIn(status, contentType);
     },

@@ -3,6 +3,7 @@
 import type { Log } from "../log.ts";
 import type { WorkflowOutput } from "../protocol.ts";
 import type { Reason } from "../reasons.ts";
+import type { RecordCall } from "../transcript/recorded-call.ts";
 import type { Attempt } from "./item.ts";
 import type { Rollout } from "./message.ts";
 
@@ -19,6 +20,8 @@ export interface AgentWork {
   /** Where it can harm none but itself, since it may have done so before. */
   readonly alone: boolean;
   readonly log: Log;
+  /** Gets the model calls that are seen from here; absent where nobody wants them. */
+  readonly record?: RecordCall | undefined;
 }
 
 export type AgentOutcome =

@@ -9,6 +9,7 @@ import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Queue } from "../queue.ts";
 import type { UsageStore } from "../spend/spend.ts";
+import type { Transcripts } from "../transcript/transcripts.ts";
 import type { AgentRunner } from "./agent-runner.ts";
 import type { BatchStore } from "./batch-seen.ts";
 import type { AbortStore } from "./give-back.ts";
@@ -59,6 +60,8 @@ export interface Ports {
   readonly log: Log;
   readonly gate: Gate;
   readonly meter: Metrics;
+  /** Absent where no conversation is kept. */
+  readonly transcripts?: Transcripts | undefined;
 }
 
 /** What it takes to settle an episode. */

@@ -53,6 +53,11 @@ export function runKey(
   return `run/${run}/${episodeType}/${repeat}/${task_id}`;
 }
 
+/** Undefined for a message without a run. */
+export function runOfKey(key: string): string | undefined {
+  return /^run\/([^/]+)\//.exec(key)?.[1];
+}
+
 /** Python's pydantic writes a field that was left out as null. */
 function withoutNulls(value: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null));

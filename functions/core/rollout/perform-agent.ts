@@ -2,6 +2,7 @@
 import type { Agent, AgentEpisode, ChatRequest } from "../../contract/agent.ts";
 import { describeError, InvalidOutputError, ModelError } from "../errors.ts";
 import type { Reason } from "../reasons.ts";
+import type { RecordCall } from "../transcript/recorded-call.ts";
 import { endOf } from "./agent.ts";
 import type { AgentOutcome, AgentRunner, AgentWork, RunningAgent } from "./agent-runner.ts";
 import { checkOutput } from "./check-output.ts";
@@ -20,7 +21,12 @@ export interface ModelAccess {
   /** What kept the last call from the model, where neither the model nor the engine answered it. */
   outage?: () => string | undefined;
 }
-export type StartModel = (grant: { baseUrl: string; apiKey: string; signal: AbortSignal }) => ModelAccess;
+export type StartModel = (grant: {
+  baseUrl: string;
+  apiKey: string;
+  signal: AbortSignal;
+  record?: RecordCall | undefined;
+}) => ModelAccess;
 
 /** Words for what an agent threw: where it is known, with the lines of its source. */
 export type DescribeThrown = (thrown: unknown) => string;
@@ -37,7 +43,7 @@ export function agentsHere(
     reserve: () => ({ release: () => undefined }),
     start: (work) => {
       const { openai_base_url: baseUrl, openai_api_key: apiKey } = work.grant;
-      const model = startModel({ baseUrl, apiKey, signal: work.signal });
+      const model = startModel({ baseUrl, apiKey, signal: work.signal, record: work.record });
       const { calls, lastCallAt } = model;
       return { outcome: performAgent(agent, model, work, describe), calls, lastCallAt };
     },

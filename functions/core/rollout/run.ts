@@ -4,6 +4,7 @@ import { attemptId, clientUuid } from "../client-uuid.ts";
 import { InvalidMessageError, isUnstorable } from "../errors.ts";
 import type { ClaimAnswer } from "../protocol.ts";
 import type { QueueRecord } from "../queue.ts";
+import type { Recording } from "../transcript/transcripts.ts";
 import { type AgentEnd, runAgent } from "./agent.ts";
 import type { ClaimOutcome, Granted } from "./claim.ts";
 import type { ClaimLine } from "./claim-line.ts";
@@ -117,8 +118,18 @@ async function runAttempt(
   const open = await openAttempt(rollout, previous, { attempt, claim, record }, invocation, ports, limits);
   if (!isOpen(open) || open.attempt.id !== attempt) return await conclude(open, record, ports, limits);
 
-  const end = await workOnEpisode(rollout, open, claim.grant, invocation, ports, limits);
+  const { openai_api_key: apiKey } = claim.grant;
+  const recording = ports.transcripts?.begin(open, { apiKey, question: rollout.task.main_query });
+  const end = await workOnEpisode(
+    rollout,
+    open,
+    { grant: claim.grant, recording },
+    invocation,
+    ports,
+    limits,
+  );
   const settled = await settleAfterAgent(open, end, invocation, ports, limits);
+  recording?.end(settled);
   invocation.line.ended();
   invocation.durations.add(ports.clock.now() - claim.claimedAt);
   return await conclude(settled, record, ports, limits);
@@ -186,7 +197,7 @@ function toldToWait(claim: Exclude<ClaimOutcome, Granted>): number {
 async function workOnEpisode(
   rollout: Rollout,
   open: OpenRolloutItem,
-  grant: ClaimAnswer,
+  { grant, recording }: { grant: ClaimAnswer; recording: Recording | undefined },
   invocation: RunningInvocation,
   ports: Ports,
   limits: FleetLimits,
@@ -195,10 +206,12 @@ async function workOnEpisode(
   const controller = new AbortController();
   const names = { clientUuid: clientUuid(limits.fleetId, attempt.id), taskId: rollout.task.task_id };
   const unwatch = invocation.watch.add({ attempt, controller, ...names, isWaitedFor: isWaitedFor(open) });
-  const log: Ports["log"] = (level, message, facts) =>
+  const log: Ports["log"] = (level, message, facts) => {
+    recording?.log(level, message, facts);
     ports.log(level, message, { ...facts, rollout: open.key, attempt: attempt.id, episode: attempt.episode });
+  };
   try {
-    return await runAgent(ports, {
+    const end = await runAgent(ports, {
       rollout,
       attempt,
       grant,
@@ -207,7 +220,13 @@ async function workOnEpisode(
       alone: runsAlone(open),
       deadline: Math.min(attempt.expires_at, invocation.endsAt - limits.settleMarginSeconds * 1000),
       allowUnusualRewards: limits.allowUnusualRewards,
+      record: recording?.call,
     });
+    recording?.returned(
+      end.kind === "output" ? fitOutput(end.output).output : undefined,
+      end.calls !== undefined,
+    );
+    return end;
   } finally {
     unwatch();
   }
