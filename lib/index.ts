@@ -15,3 +15,4 @@ export { decodeSettings, type Settings } from "./settings.ts";
 export type { DeploymentSettings, EngineSettings, FleetSettings } from "./settings-schema.ts";
 export { SortieStack, type SortieStackProps } from "./stack.ts";
 export { StateTable, type StateTableProps } from "./state-table.ts";
+export { TranscriptBucket, type TranscriptBucketProps } from "./transcript-bucket.ts";

@@ -3,8 +3,14 @@ import * as z from "zod";
 import { idOf } from "./schema-parts.ts";
 
 /** Services that a network without a way to the internet may need an endpoint for. */
-export const endpointNames = ["dynamodb", "sqs", "logs", "secretsmanager"] as const;
+export const endpointNames = ["dynamodb", "s3", "sqs", "logs", "secretsmanager"] as const;
 export type EndpointName = (typeof endpointNames)[number];
+/** Those that are routes of the subnets, and cost nothing. */
+export type RouteName = "dynamodb" | "s3";
+
+export function isRoute(name: EndpointName): name is RouteName {
+  return name === "dynamodb" || name === "s3";
+}
 
 const listOf = <Item extends z.ZodType>(item: Item, what: string) => {
   const error = `expected a list of ${what}`;
@@ -19,7 +25,7 @@ export const networkShape = {
   availabilityZones: listOf(z.string().min(1), "availability zones"),
   /** Of the functions. Absent: one of their own, which lets everything out and nothing in. */
   securityGroupIds: listOf(idOf("sg"), "security groups"),
-  /** One per subnet, in the same order; only for an endpoint of DynamoDB, which is a route. */
+  /** One per subnet, in the same order; only for an endpoint of DynamoDB or S3, which is a route. */
   routeTableIds: listOf(idOf("rtb"), "route tables"),
   /** Endpoints to make in the VPC, so that nothing needs a NAT gateway. None by default. */
   endpoints: listOf(
@@ -49,12 +55,15 @@ export function networkFaults(network: NetworkSettings): string[] {
     ...onePerSubnet("availabilityZones", availabilityZones, subnetIds),
     ...(routeTableIds === undefined ? [] : onePerSubnet("routeTableIds", routeTableIds, subnetIds)),
   ];
-  if (endpoints.includes("dynamodb") && routeTableIds === undefined)
+  const routes = endpoints.filter((name) => isRoute(name));
+  if (routes.length > 0 && routeTableIds === undefined)
     faults.push(
-      "network.routeTableIds: the endpoint of DynamoDB is a route, and needs one per subnet: add them",
+      `network.routeTableIds: the endpoint of ${routes.map((name) => serviceNames[name]).join(" and ")} is a route, and needs one per subnet: add them`,
     );
   return faults;
 }
+
+const serviceNames: Record<RouteName, string> = { dynamodb: "DynamoDB", s3: "S3" };
 
 function onePerSubnet(key: string, found: readonly string[] = [], subnets: readonly string[] = []): string[] {
   if (found.length === subnets.length) return [];

@@ -14,9 +14,19 @@ import {
 } from "aws-cdk-lib/aws-ec2";
 import { Construct } from "constructs";
 import { SettingsError } from "../functions/contract/settings-error.ts";
-import { type EndpointName, type NetworkSettings, networkFaults } from "./network-settings.ts";
+import {
+  type EndpointName,
+  isRoute,
+  type NetworkSettings,
+  networkFaults,
+  type RouteName,
+} from "./network-settings.ts";
 
-const interfaceServices: Record<Exclude<EndpointName, "dynamodb">, InterfaceVpcEndpointAwsService> = {
+const gatewayServices: Record<RouteName, { id: string; service: GatewayVpcEndpointAwsService }> = {
+  dynamodb: { id: "DynamoDb", service: GatewayVpcEndpointAwsService.DYNAMODB },
+  s3: { id: "S3", service: GatewayVpcEndpointAwsService.S3 },
+};
+const interfaceServices: Record<Exclude<EndpointName, RouteName>, InterfaceVpcEndpointAwsService> = {
   sqs: InterfaceVpcEndpointAwsService.SQS,
   logs: InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS,
   secretsmanager: InterfaceVpcEndpointAwsService.SECRETS_MANAGER,
@@ -70,13 +80,14 @@ export class Network extends Construct {
   }
 
   private addEndpoints(names: readonly EndpointName[]): void {
-    if (names.includes("dynamodb"))
-      new GatewayVpcEndpoint(this, "DynamoDb", {
-        vpc: this.vpc,
-        service: GatewayVpcEndpointAwsService.DYNAMODB,
-        subnets: [{ subnets: this.subnets }],
-      });
-    const interfaces = names.filter((name) => name !== "dynamodb");
+    for (const [name, { id, service }] of Object.entries(gatewayServices))
+      if (names.some((wanted) => wanted === name))
+        new GatewayVpcEndpoint(this, id, {
+          vpc: this.vpc,
+          service,
+          subnets: [{ subnets: this.subnets }],
+        });
+    const interfaces = names.filter((name) => !isRoute(name));
     if (interfaces.length === 0) return;
     const group = new SecurityGroup(this, "Endpoints", {
       vpc: this.vpc,

@@ -19,6 +19,7 @@ import { retention } from "./retention.ts";
 import { DEFAULT_NAME, decodeSettings } from "./settings.ts";
 import type { DeploymentSettings, FleetSettings } from "./settings-schema.ts";
 import { StateTable } from "./state-table.ts";
+import { TranscriptBucket } from "./transcript-bucket.ts";
 
 /** Everything but `engineUrl` has a default; the keys of settings are described at their schemas. */
 export interface RolloutFleetProps extends Partial<FleetSettings>, Partial<DeploymentSettings> {
@@ -34,6 +35,8 @@ export interface RolloutFleetProps extends Partial<FleetSettings>, Partial<Deplo
   readonly fleetName?: string;
   /** Default: a table of its own. */
   readonly state?: StateTable;
+  /** Default: where the settings want transcripts, a bucket of its own. */
+  readonly transcriptBucket?: TranscriptBucket | undefined;
 }
 
 /** A queue of rollouts, their dead letters, the function that runs them with the fleet's agent, and alarms. */
@@ -49,6 +52,8 @@ export class RolloutFleet extends Construct {
   readonly state: StateTable;
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
+  /** Absent where no transcripts are kept. */
+  readonly transcriptBucket: TranscriptBucket | undefined;
   /** Where its agent runs, and what it takes to reach it. */
   readonly agent: AgentAccess;
   readonly rollout: SortieFunction;
@@ -69,6 +74,10 @@ export class RolloutFleet extends Construct {
     this.settings = fleet;
     this.deployment = deployment;
     this.state = state ?? new StateTable(this, "State", { retain: deployment.retain });
+    this.transcriptBucket =
+      fleet.transcripts === "none"
+        ? undefined
+        : (props.transcriptBucket ?? new TranscriptBucket(this, "Transcripts", deployment));
     this.deadLetterQueue = this.createQueue("DeadLetterQueue");
     this.queue = this.createQueue("Queue", this.deadLetterQueue);
     this.agent = agentAccess(this, agentWay(fleet.agent), { ...deployment, ...fleet, fleetName });
@@ -143,6 +152,10 @@ export class RolloutFleet extends Construct {
       ...(grace === undefined ? {} : { [variables.stragglerGraceSeconds]: String(grace) }),
       ...(settings.spare === undefined ? {} : { [variables.spare]: String(settings.spare) }),
       ...(settings.keepPlacesFull ? { [variables.places]: String(batchSize(settings)) } : {}),
+      ...(this.transcriptBucket && {
+        [variables.transcripts]: this.transcriptBucket.address,
+        [variables.transcriptsKept]: String(settings.transcripts),
+      }),
       ...(settings.throttle && { [variables.throttle]: JSON.stringify(settings.throttle) }),
     };
   }
@@ -153,6 +166,7 @@ export class RolloutFleet extends Construct {
     state.grant(role, ["GetItem", "PutItem"], [rolloutsOf(fleetName)]);
     state.grant(role, ["GetItem", "PutItem", "UpdateItem"], [fleetItems(fleetName)]);
     state.grant(role, ["GetItem", "PutItem", "DeleteItem"], [INVOCATIONS]);
+    this.transcriptBucket?.grantPut(role, fleetName);
     grantAccess(rollout, this.engineAccess);
     for (const statement of this.agent.statements) role.addToPolicy(statement);
     const queueActions = ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes", "ChangeMessageVisibility"];
@@ -181,7 +195,7 @@ export class RolloutFleet extends Construct {
 
 /** The same decoding as for settings from context, so that a construct used by itself checks as much. */
 function complete(props: RolloutFleetProps, fleetName: string) {
-  const { engineUrl, engineAccess, network, alarmAction, state, ...settings } = props;
+  const { engineUrl, engineAccess, network, alarmAction, state, transcriptBucket, ...settings } = props;
   const { fleetName: _, engine = DEFAULT_NAME, ...given } = settings;
   const url = Token.isUnresolved(engineUrl) ? "http://known-at-deployment" : engineUrl;
   const written = { ...given, engines: { [engine]: { url } }, fleets: { [fleetName]: {} } };

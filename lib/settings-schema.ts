@@ -2,6 +2,7 @@
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import * as z from "zod";
 import { throttleSchema } from "../functions/contract/throttle-setting.ts";
+import { transcriptsKept } from "../functions/contract/transcript-names.ts";
 import { agentSetting } from "./agent-settings.ts";
 import { type EngineSettings, engineSchema, engineUrl } from "./engine-settings.ts";
 import { type NetworkSettings, networkSchema } from "./network-settings.ts";
@@ -54,6 +55,8 @@ export const fleetShape = {
   keepPlacesFull: yesOrNo,
   /** How long running episodes get once the engine has its samples, s. Absent: until their deadline. */
   stragglerGraceSeconds: whole(1, 900).optional(),
+  /** Keep the conversations of attempts in a bucket: `none`, `failures`, `all`, or a share of the rollouts. */
+  transcripts: transcriptsKept,
   /** `ratio × batchSize` bounds how many different tasks of the fleet are in the engine's batch. Absent: no bound. */
   throttle: throttleSchema.extend({ ratio: throttleSchema.shape.ratio.default(1.5) }).optional(),
 } as const;
@@ -69,6 +72,8 @@ export const deploymentShape = {
   snapshotTtlDays: whole(1, LONGEST_TTL_DAYS),
   /** How long a rollout's item stays in the table after its last change, days. */
   rolloutTtlDays: whole(1, LONGEST_TTL_DAYS),
+  /** How long transcripts stay in their bucket, days. */
+  transcriptDays: whole(1, LONGEST_TTL_DAYS),
   /** Minutes between two ticks of the lifecycle function; above 1, a crash is settled within so many and two more. */
   scheduleMinutes: whole(1, 5),
   /** How long SQS keeps a message, days. */
@@ -156,6 +161,7 @@ export const fleetDefaults: Omit<FleetSettings, "engine"> = {
   allowUnusualRewards: false,
   batchWindowSeconds: 0,
   keepPlacesFull: true,
+  transcripts: "none",
 };
 
 export const deploymentDefaults: DeploymentSettings = {
@@ -163,6 +169,7 @@ export const deploymentDefaults: DeploymentSettings = {
   logRetentionDays: 30,
   snapshotTtlDays: 30,
   rolloutTtlDays: 30,
+  transcriptDays: 14,
   scheduleMinutes: 1,
   messageRetentionDays: 14,
   visibilityMarginSeconds: 60,

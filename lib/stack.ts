@@ -11,6 +11,7 @@ import { RolloutFleet } from "./rollout-fleet.ts";
 import type { Settings } from "./settings.ts";
 import type { FleetSettings } from "./settings-schema.ts";
 import { StateTable } from "./state-table.ts";
+import { TranscriptBucket } from "./transcript-bucket.ts";
 
 export interface SortieStackProps extends StackProps {
   readonly settings: Settings;
@@ -18,7 +19,7 @@ export interface SortieStackProps extends StackProps {
 
 /**
  * The whole of Sortie. Its outputs are what the `sortie` command reads: `TableName`, `Fleets` (a JSON list of name,
- * engine, queueUrl and deadLetterQueueUrl), and for people `QueueUrl<Fleet>`, `DeadLetterQueueUrl<Fleet>` and
+ * engine, queueUrl and deadLetterQueueUrl), `RolloutTtlDays`, `TranscriptBucket` where there is one, and for people `QueueUrl<Fleet>`, `DeadLetterQueueUrl<Fleet>` and
  * `LifecycleFunction<Engine>`.
  */
 export class SortieStack extends Stack {
@@ -26,6 +27,8 @@ export class SortieStack extends Stack {
   readonly fleets: readonly RolloutFleet[];
   readonly lifecycles: readonly EngineLifecycle[];
   readonly network: Network | undefined;
+  /** Absent where no fleet keeps transcripts. */
+  readonly transcriptBucket: TranscriptBucket | undefined;
   readonly dashboard: SortieDashboard;
   readonly #alarmAction: IAlarmAction | undefined;
 
@@ -34,6 +37,9 @@ export class SortieStack extends Stack {
     super(scope, id, { description: "Sortie: rollouts for reinforcement learning", ...stackProps });
     this.state = new StateTable(this, "State", { retain: settings.deployment.retain });
     this.network = settings.network && new Network(this, "Network", settings.network);
+    this.transcriptBucket = Object.values(settings.fleets).some(({ transcripts }) => transcripts !== "none")
+      ? new TranscriptBucket(this, "Transcripts", settings.deployment)
+      : undefined;
     this.#alarmAction = alarmActionOf(this, settings);
     this.fleets = Object.entries(settings.fleets).map(([name, fleet]) =>
       this.addFleet(name, fleet, settings),
@@ -66,6 +72,7 @@ export class SortieStack extends Stack {
       network: this.network,
       alarmAction: this.#alarmAction,
       state: this.state,
+      transcriptBucket: this.transcriptBucket,
     });
   }
 
@@ -92,6 +99,8 @@ export class SortieStack extends Stack {
     }));
     new CfnOutput(this, "TableName", { value: this.state.tableName });
     new CfnOutput(this, "Fleets", { value: this.toJsonString(fleets) });
+    if (this.transcriptBucket)
+      new CfnOutput(this, "TranscriptBucket", { value: this.transcriptBucket.bucket.bucketName });
     new CfnOutput(this, "RolloutTtlDays", { value: String(deployment.rolloutTtlDays) });
     for (const { engine, lifecycle } of this.lifecycles)
       new CfnOutput(this, `LifecycleFunction${pascalCase(engine)}`, {

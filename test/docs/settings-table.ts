@@ -117,6 +117,7 @@ const comments = new Map(
 );
 
 function boundsOf(schema: Schema): string {
+  if (schema["anyOf"]) return (schema["anyOf"] as Schema[]).map(boundsOf).join(", ");
   if (schema["enum"]) return (schema["enum"] as string[]).map((value) => `\`${value}\``).join(", ");
   if (schema["type"] === "boolean") return "`true`, `false`";
   if (schema["type"] === "array") return `a list: ${boundsOf(schema["items"] as Schema)}`;
@@ -133,7 +134,8 @@ function objectBounds({ properties = {} }: Schema): string {
   return parts.join("; ");
 }
 
-function numberBounds({ minimum, maximum, exclusiveMinimum }: Schema): string {
+function numberBounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Schema): string {
+  if (exclusiveMaximum !== undefined) return `between ${exclusiveMinimum} and ${exclusiveMaximum}`;
   if (exclusiveMinimum !== undefined) return `above ${exclusiveMinimum}`;
   return maximum === undefined ? `at least ${minimum}` : `${number(minimum)} to ${number(maximum)}`;
 }

@@ -146,8 +146,8 @@ describe("faults", () => {
     ],
     [{ vpcId: "vpc-1" }, ['network.vpcId: expected an id such as vpc-0123456789abcdef0, found "vpc-1"']],
     [
-      { ...network, endpoints: ["s3"] },
-      ['network.endpoints.0: expected one of dynamodb, sqs, logs, secretsmanager, found "s3"'],
+      { ...network, endpoints: ["sns"] },
+      ['network.endpoints.0: expected one of dynamodb, s3, sqs, logs, secretsmanager, found "sns"'],
     ],
     [{ ...network, subnets: [] }, ["network.subnets: there is no such setting; did you mean subnetIds?"]],
   ])("%o", (found, faults) => {
