@@ -2,6 +2,7 @@
 import { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { LambdaClient } from "@aws-sdk/client-lambda";
+import type { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
 
 export interface AwsOptions {
@@ -24,12 +25,14 @@ export interface Aws {
   readonly sqsOnce: SQSClient;
   readonly cloudformation: CloudFormationClient;
   readonly lambda: LambdaClient;
+  /** Few commands need it, and its library is a large one. */
+  readonly s3: () => Promise<S3Client>;
   destroy(): void;
 }
 
 /** Which call an error came from, as IAM names it: `dynamodb` and `GetItem`. */
 export interface Call {
-  readonly service: "DynamoDB" | "SQS" | "CloudFormation" | "Lambda";
+  readonly service: "DynamoDB" | "SQS" | "CloudFormation" | "Lambda" | "S3";
   readonly action: string;
 }
 const calls = new WeakMap<object, Call>();
@@ -59,13 +62,28 @@ export function createAws(options: AwsOptions, local?: LocalServers): Aws {
   remember(sqsOnce, "SQS");
   remember(cloudformation, "CloudFormation");
   remember(lambda, "Lambda");
-  const clients = [dynamodb, sqs, sqsOnce, cloudformation, lambda];
+  const clients: Pick<LambdaClient, "destroy">[] = [dynamodb, sqs, sqsOnce, cloudformation, lambda];
+  let s3: Promise<S3Client> | undefined;
+  const createS3 = async () => {
+    const { S3Client } = await import("@aws-sdk/client-s3");
+    // An emulator knows no host of each bucket.
+    const { AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_S3 } = process.env;
+    const elsewhere = options.endpointUrl ?? AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL;
+    const client = new S3Client({ ...shared, forcePathStyle: elsewhere !== undefined });
+    remember(client, "S3");
+    clients.push(client);
+    return client;
+  };
   return {
     dynamodb,
     sqs,
     sqsOnce,
     cloudformation,
     lambda,
+    s3: async () => {
+      s3 ??= createS3();
+      return await s3;
+    },
     destroy: () => {
       for (const client of clients) client.destroy();
     },
@@ -98,7 +116,10 @@ function localAccess({ region }: LocalServers) {
   return { region, credentials: { accessKeyId: "local", secretAccessKey: "local" } };
 }
 
-type Client = Pick<DynamoDBClient | SQSClient | CloudFormationClient | LambdaClient, "middlewareStack">;
+type Client = Pick<
+  DynamoDBClient | SQSClient | CloudFormationClient | LambdaClient | S3Client,
+  "middlewareStack"
+>;
 
 function remember(client: Client, service: Call["service"]): void {
   const stack = client.middlewareStack as DynamoDBClient["middlewareStack"];

@@ -5,6 +5,7 @@ import type { TableOptions } from "../functions/adapters/table/client.ts";
 import type { Aws } from "./aws.ts";
 import { CommandFailure } from "./failures.ts";
 import type { LocalRun } from "./local-run.ts";
+import { bucketPlace, folderPlace, type TranscriptPlace } from "./transcripts/place.ts";
 
 export interface Fleet {
   readonly name: string;
@@ -22,6 +23,8 @@ export interface Deployment {
   fleets(): Promise<readonly Fleet[]>;
   /** The one that is asked for, or the only one. */
   fleet(wanted: string | undefined): Promise<Fleet>;
+  /** Where its transcripts are; undefined where none are kept, or where nothing says so. */
+  transcripts(): Promise<TranscriptPlace | undefined>;
   /** How many days a rollout's item stays in the table after its last change. */
   rolloutTtlDays(): Promise<number>;
   /** The one that is asked for, or all; also where only the table is known. */
@@ -38,10 +41,11 @@ const DEFAULT_TTL_DAYS = 30;
 export function findDeployment(aws: Aws, given: GivenConnection, local?: LocalRun): Deployment {
   // Asked once for each command, and only where something is needed from it.
   let outputs: Promise<Outputs> | undefined;
-  const placed = () => {
-    outputs ??= local ? Promise.resolve(local) : stackOutputs(aws, given.stack);
+  const fromStack = () => {
+    outputs ??= stackOutputs(aws, given.stack);
     return outputs;
   };
+  const placed = async () => local ?? (await fromStack());
   let known: { table?: string } = given.table === undefined ? {} : { table: given.table };
   const tableAlone = !local && given.table !== undefined && given.queueUrl === undefined;
   const deployment: Deployment = {
@@ -61,6 +65,12 @@ export function findDeployment(aws: Aws, given: GivenConnection, local?: LocalRu
       const one = givenFleet(given);
       if (one) return { ...one[0], name: wanted ?? one[0].name };
       return chosen(await deployment.fleets(), wanted);
+    },
+    async transcripts() {
+      if (local) return local.transcripts === undefined ? undefined : folderPlace(local.transcripts);
+      if (givenFleet(given) || tableAlone) return undefined;
+      const { transcriptBucket } = await fromStack();
+      return transcriptBucket === undefined ? undefined : bucketPlace(aws.s3, transcriptBucket);
     },
     async rolloutTtlDays() {
       if (givenFleet(given)) return DEFAULT_TTL_DAYS;
@@ -104,6 +114,7 @@ interface Outputs {
   readonly table: string;
   readonly fleets: readonly Fleet[];
   readonly rolloutTtlDays?: number | undefined;
+  readonly transcriptBucket?: string | undefined;
 }
 
 const text = z.string().min(1);
@@ -121,7 +132,8 @@ async function stackOutputs(aws: Aws, stack: string): Promise<Outputs> {
   const table = values.get("TableName");
   const fleets = parseFleets(values.get("Fleets"));
   const rolloutTtlDays = daysOutput.safeParse(values.get("RolloutTtlDays")).data;
-  if (table && fleets) return { table, fleets, rolloutTtlDays };
+  const transcriptBucket = values.get("TranscriptBucket");
+  if (table && fleets) return { table, fleets, rolloutTtlDays, transcriptBucket };
   throw new CommandFailure(
     `expected the outputs TableName and Fleets of the stack ${stack} (${found?.StackStatus ?? "no status"}), found ` +
       `${[...values.keys()].join(", ") || "none"}: is it Sortie's, and has its deployment ended?`,

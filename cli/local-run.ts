@@ -18,6 +18,8 @@ export const localRunSchema = z.object({
   table: z.string().min(1),
   fleets: z.array(z.object({ name: z.string(), engine: z.string(), queueUrl: url, deadLetterQueueUrl: url })),
   rolloutTtlDays: z.number().positive().optional(),
+  /** The folder of transcripts. */
+  transcripts: z.string().optional(),
   /** The lines of all functions. */
   log: z.string(),
 });

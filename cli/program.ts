@@ -14,6 +14,7 @@ import { registerPush } from "./push/command.ts";
 import { registerRollout } from "./rollout.ts";
 import { registerStart } from "./start.ts";
 import { registerStats } from "./stats.ts";
+import { registerTranscripts } from "./transcripts/export.ts";
 import { usageError } from "./usage-error.ts";
 
 /** What a command's exit code means: the one place. */
@@ -24,6 +25,7 @@ const subcommands: readonly ((program: Command, io: Io) => void)[] = [
   registerStats,
   registerEpisodes,
   registerRollout,
+  registerTranscripts,
   registerPause,
   registerDead,
   registerEngine,

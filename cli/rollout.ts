@@ -8,9 +8,12 @@ import { CommandFailure } from "./failures.ts";
 import { type Io, printJson } from "./io.ts";
 import { recentRollouts } from "./look-up.ts";
 import { type RolloutTold, rolloutText } from "./rollout-text.ts";
+import { chatsIn, showChats, withChats } from "./transcripts/show.ts";
 
 interface RolloutOptions extends CommonOptions {
   readonly fleet?: string;
+  readonly chat?: boolean;
+  readonly from?: string;
 }
 
 const HELP = `
@@ -22,14 +25,17 @@ finds the newest rollouts of that task.
 Examples:
   $ sortie rollout gsm8k-17
   $ sortie rollout run/monday/train/0/gsm8k-17
-  $ sortie rollout run/monday/train/0/gsm8k-17 --json | jq .history`;
+  $ sortie rollout run/monday/train/0/gsm8k-17 --json | jq .history
+  $ sortie rollout gsm8k-17 --chat --local`;
 
 export function registerRollout(program: Command, io: Io): void {
   const command = program
     .command("rollout")
     .description("Prints the whole history of one rollout, or of a task's rollouts.")
     .argument("<key>", "the rollout's key, or a task_id")
-    .option("--fleet <name>", "the fleet; else all are asked");
+    .option("--fleet <name>", "the fleet; else all are asked")
+    .option("--chat", "print what its attempts said to the model and heard")
+    .option("--from <folder>", "with --chat: a folder of transcripts, in place of a deployment's");
   addCommonOptions(command)
     .addHelpText("after", HELP)
     .action(async (key: string, options: RolloutOptions) => await showRollout(command, key, options, io));
@@ -39,20 +45,29 @@ async function showRollout(command: Command, given: string, options: RolloutOpti
   // As it stands in the table, where somebody may have copied it.
   const [, fromTable, rest] = /^ROLLOUT#([^#]+)#(.+)$/s.exec(given) ?? [];
   const key = rest ?? given;
+  if (options.from !== undefined) {
+    if (!options.chat) throw new CommandFailure("expected --chat beside --from, found none: add it");
+    return showChats(await chatsIn(options.from, key, options.fleet), options, io);
+  }
   const found = await withDeployment(command, options, async (deployment) => {
     const fleets = await deployment.fleetNames(options.fleet ?? fromTable);
     const table = await deployment.table();
     const named = await readIn(table, fleets, key);
-    return named.length > 0 ? named : await ofTask(table, fleets, key);
+    const items = named.length > 0 ? named : await ofTask(table, fleets, key);
+    return options.chat
+      ? await withChats(deployment, items)
+      : items.map((item) => ({ item, fleet: item.fleet, key: item.key, chats: [] }));
   });
-  const [item] = found;
-  if (!item)
+  const [first] = found;
+  if (!first)
     throw new CommandFailure(
       `expected a rollout ${JSON.stringify(key)}, found none: check the key (sortie episodes lists them); a rollout that ` +
         "is still in the queue has none, since it is written down when an episode is claimed for it",
     );
-  if (options.json) printJson(io, found.length === 1 ? item : found);
-  else io.out(found.map((one) => rolloutText(one, io)).join("\n"));
+  if (options.chat) return showChats(found, options, io);
+  const items = found.map(({ item }) => item);
+  if (options.json) printJson(io, items.length === 1 ? items[0] : items);
+  else io.out(items.map((one) => rolloutText(one, io)).join("\n"));
 }
 
 /** A task's rollouts that are shown, the newest first. */

@@ -9,6 +9,7 @@ import { fleetsOf } from "./job/deployment.ts";
 import { attemptLine } from "./job/live-errors.ts";
 import type { JobOptions } from "./job/options.ts";
 import { build, keptFolder, startStandIn, TICK_SECONDS } from "./job/run.ts";
+import { transcriptEnvironment, transcriptFolder } from "./job/transcripts.ts";
 import { region } from "./region.ts";
 import { type System, startSystem } from "./system.ts";
 import { needWritable } from "./writable-folder.ts";
@@ -19,6 +20,7 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
   const folder = dirname(file);
   await needWritable(folder, "--serve", "set SORTIE_LOCAL_RUN to a file in another folder");
   const keepDir = options.keep === undefined ? undefined : await keptFolder(options.keep);
+  const transcripts = await transcriptFolder(keepDir, Date.now());
   const scratch = await mkdtemp(join(tmpdir(), "sortie-"));
   const standIn = options.engine === undefined ? await startStandIn(options, tasks) : undefined;
   let system: System | undefined;
@@ -33,7 +35,11 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
       keepDir,
       tickSeconds: TICK_SECONDS,
       python: options.python,
-      environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0", ...options.endpoints },
+      environment: {
+        SORTIE_SWEEP_INTERVAL_SECONDS: "0",
+        ...transcriptEnvironment(transcripts),
+        ...options.endpoints,
+      },
       logFile: log,
       onLog: (entry) => {
         const line = attemptLine(entry);
@@ -42,7 +48,7 @@ export async function serve(options: JobOptions, tasks: readonly Task[], stop: A
     });
     const tasksFile = join(folder, "tasks.jsonl");
     await writeFile(tasksFile, tasks.map((task) => `${JSON.stringify(task)}\n`).join(""));
-    await announceLocalRun(describe(system, engineUrl, log), file);
+    await announceLocalRun({ ...describe(system, engineUrl, log), transcripts }, file);
     process.stderr.write(welcome(engineUrl, log, tasksFile));
     if (!stop.aborted) await once(stop, "abort");
   } finally {

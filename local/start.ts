@@ -1,11 +1,12 @@
 /** `npm start`: the main job on this machine. Exit code 0 when every rollout is accounted for, else 1. */
+import { relative } from "node:path";
 import { CommandFailure } from "../cli/failures.ts";
 import type { Task } from "../functions/core/protocol.ts";
 import { InputError } from "./input-error.ts";
 import { startAgent } from "./job/agent.ts";
 import { type JobOptions, readOptions } from "./job/options.ts";
 import { runJob } from "./job/run.ts";
-import { equalRewards, leftWords, renderSummary } from "./job/summary.ts";
+import { equalRewards, leftWords, lookAt, renderSummary } from "./job/summary.ts";
 import { tasksOf, unevenGroups } from "./job/tasks.ts";
 import { serve } from "./serve.ts";
 
@@ -39,13 +40,18 @@ async function runToTheEnd(options: JobOptions, tasks: Task[]): Promise<void> {
   process.stderr.write(`${expected} rollouts on this machine; the functions are being built …\n`);
   const uneven = unevenGroups(options);
   if (uneven !== undefined) process.stderr.write(`warning: ${uneven}\n`);
-  const { summary, faults, stopped, logFile } = await runJob(options, tasks, stop.signal);
+  const { summary, faults, stopped, logFile, example, transcripts } = await runJob(
+    options,
+    tasks,
+    stop.signal,
+  );
   // With --json, standard output is that alone.
   (options.json ? process.stderr : process.stdout).write(`${renderSummary(summary)}\n`);
   const isWhole = stopped.length === 0 && !stop.signal.aborted;
   const remarks = isWhole
     ? [...equalRewards(summary), ...faults.map((fault) => `not accounted for: ${fault}`)]
     : [leftWords(summary), ...stopped];
+  remarks.push(...lookAt(example, relative(process.cwd(), transcripts) || transcripts));
   for (const remark of remarks) process.stderr.write(`${remark}\n`);
   if (logFile !== undefined && faults.length > 0)
     process.stderr.write(`what the functions said: ${logFile}\n`);

@@ -63,7 +63,7 @@ export async function runPhase(bench: Bench, job: Job): Promise<Phase> {
   const meanwhile = job.meanwhile?.(() => final >= messages.length);
   while (!over.aborted && Date.now() - moved < bench.patienceMs) {
     const account = await accounting.read(Date.now());
-    const now = account.ended + account.dead + account.unknown;
+    const now = account.ended + account.dead + account.unknown + account.lost;
     if (now > final) moved = Date.now();
     final = now;
     if (final >= messages.length) break;

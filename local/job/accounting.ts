@@ -7,6 +7,8 @@ export interface Account {
   readonly ended: number;
   readonly dead: number;
   readonly unknown: number;
+  /** Those that went with their training. */
+  readonly lost: number;
   readonly open: number;
   readonly attempts: number;
   readonly rewardMean: number | null;
@@ -58,6 +60,18 @@ export class Accounting {
     return new Map(attempts);
   }
 
+  /** One that is worth a look: the first that died, else the one with the lowest reward. */
+  example(): string | undefined {
+    const worth = ({ state, history }: ChangedRollout) => {
+      const { reward } = history.at(-1) ?? {};
+      if (state === "dead") return Number.NEGATIVE_INFINITY;
+      return typeof reward === "number" ? reward : Number.POSITIVE_INFINITY;
+    };
+    return this.all()
+      .filter(({ history }) => history.length > 0)
+      .sort((a, b) => worth(a) - worth(b))[0]?.key;
+  }
+
   /** Of ended rollouts, by the engine's step at their claim. */
   rewardMeanByStep(): Record<string, number> {
     const steps = new Map<number, number[]>();
@@ -81,6 +95,7 @@ export class Accounting {
       ended: in_("ended").length,
       dead: in_("dead").length,
       unknown: in_("unknown").length,
+      lost: in_("lost").length,
       open: in_("running").length + in_("reporting").length,
       attempts: rollouts.reduce((sum, { history }) => sum + history.length, 0),
       rewardRange: rewards.length === 0 ? null : [Math.min(...rewards), Math.max(...rewards)],

@@ -36,7 +36,8 @@ function barProgress(total: number, stream: NodeJS.WriteStream): Progress {
   );
   const bar = bars.create(total, 0, { words: "" });
   return {
-    show: (figures) => bar.update(figures.ended + figures.dead + figures.unknown, { words: words(figures) }),
+    show: (figures) =>
+      bar.update(figures.ended + figures.dead + figures.unknown + figures.lost, { words: words(figures) }),
     note: (text) => bars.log(`${text}\n`),
     stop: () => bars.stop(),
   };
@@ -49,7 +50,7 @@ function plainProgress(stream: NodeJS.WriteStream): Progress {
       if (figures.elapsedMs - shown < PLAIN_INTERVAL_MS) return;
       shown = figures.elapsedMs;
       stream.write(
-        `${figures.ended + figures.dead + figures.unknown}/${figures.total} | ${words(figures)}\n`,
+        `${figures.ended + figures.dead + figures.unknown + figures.lost}/${figures.total} | ${words(figures)}\n`,
       );
     },
     note: (text) => stream.write(`${text}\n`),

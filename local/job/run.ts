@@ -25,6 +25,7 @@ import type { JobOptions } from "./options.ts";
 import { createProgress } from "./progress.ts";
 import { batchTasks, settings, settingsNote, writtenSettings } from "./settings.ts";
 import { faultsOf, type Summary } from "./summary.ts";
+import { transcriptEnvironment, transcriptFolder } from "./transcripts.ts";
 
 export const TICK_SECONDS = 5;
 const LOOK_INTERVAL_MS = 1000;
@@ -36,10 +37,14 @@ export interface JobOutcome {
   readonly faults: readonly string[];
   /** Why the run was given up before its end, and the errors behind it; none where it was not. */
   readonly stopped: readonly string[];
+  /** A rollout whose conversation is worth a look. */
+  readonly example: string | undefined;
   /** What the functions said; undefined where it was not kept. */
   readonly logFile: string | undefined;
+  /** The folder with the conversations. */
+  readonly transcripts: string;
 }
-type Followed = Omit<JobOutcome, "logFile">;
+type Followed = Omit<JobOutcome, "logFile" | "transcripts">;
 
 export async function runJob(
   options: JobOptions,
@@ -52,6 +57,7 @@ export async function runJob(
   const standIn = options.engine === undefined ? await startStandIn(options, tasks) : undefined;
   const engineUrl = options.engine ?? standIn?.url ?? "";
   const logFile = join(folder, "functions.log");
+  const transcripts = await transcriptFolder(options.keep === undefined ? undefined : folder, began);
   const notes: string[] = [];
   const errors = new LiveErrors((text) => notes.push(text));
   let system: System | undefined;
@@ -65,12 +71,16 @@ export async function runJob(
       keepDir: options.keep === undefined ? undefined : folder,
       tickSeconds: TICK_SECONDS,
       python: options.python,
-      environment: { SORTIE_SWEEP_INTERVAL_SECONDS: "0", ...options.endpoints },
+      environment: {
+        SORTIE_SWEEP_INTERVAL_SECONDS: "0",
+        ...transcriptEnvironment(transcripts),
+        ...options.endpoints,
+      },
       logFile,
       onLog: (entry) => errors.note(entry),
     });
     outcome = await pushAndFollow(options, tasks, { system, standIn, engineUrl, began, stop, errors, notes });
-    return { ...outcome, logFile: wantsLog() ? logFile : undefined };
+    return { ...outcome, logFile: wantsLog() ? logFile : undefined, transcripts };
   } finally {
     await system?.close(2000);
     await standIn?.close();
@@ -172,7 +182,7 @@ async function follow(running: Running, accounting: Accounting, pushed: number):
       const now = clock.now();
       const account = await accounting.read(now);
       const { engine_status: status, global_step: step = null } = await engine.status();
-      const settled = account.ended + account.dead + account.unknown;
+      const settled = account.ended + account.dead + account.unknown + account.lost;
       if (account.ended > 0) firstEnded ??= (now - running.began) / 1000;
       if (settled > moved.settled) moved = { settled, at: now };
       const elapsedMs = now - running.began;
@@ -219,6 +229,7 @@ function conclude(
     ended: account.ended,
     dead: account.dead,
     unknown: account.unknown,
+    lost: account.lost,
     deferred: deferrals(running.system),
     attempts: account.attempts,
     reward_mean: account.rewardMean,
@@ -233,7 +244,8 @@ function conclude(
     seconds_to_first_ended: figures.firstEnded,
   };
   const { errors } = running;
-  return { summary, faults: faultsOf(summary, account, atEngine), stopped: stoppedBy(errors) };
+  const faults = faultsOf(summary, account, atEngine);
+  return { summary, faults, stopped: stoppedBy(errors), example: accounting.example() };
 }
 
 /** A run whose agent always fails waits for nothing; why is told before what was left. */

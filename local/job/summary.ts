@@ -8,6 +8,8 @@ export interface Summary {
   readonly ended: number;
   readonly dead: number;
   readonly unknown: number;
+  /** Whose reward went with a training that ended before its batch. */
+  readonly lost: number;
   /** Deliveries that went back to the queue, for whatever reason. */
   readonly deferred: number;
   readonly attempts: number;
@@ -27,7 +29,7 @@ export interface Summary {
 
 /** What is wrong with the figures; nothing, when every rollout is accounted for on both sides. */
 export function faultsOf(summary: Summary, account: Account, engine: EngineAccount | undefined): string[] {
-  const settled = summary.ended + summary.dead + summary.unknown;
+  const settled = summary.ended + summary.dead + summary.unknown + summary.lost;
   const faults: [boolean, string][] = [
     [
       settled !== summary.pushed,
@@ -54,13 +56,21 @@ export function equalRewards({ ended, reward_range: range }: Summary): string[] 
   if (ended < 2 || low !== high) return [];
   return [
     `all ${ended} rewards are ${low}: the trainer learns nothing from them. Does the agent read the answer as the tasks have ` +
-      "it, and the reply as the model writes it? Look at one: npx sortie agent try AGENT --tasks FILE",
+      "it, and the reply as the model writes it?",
   ];
 }
 
+/** How to look at the conversation of a rollout. `folder`: as the user names it. */
+export function lookAt(example: string | undefined, folder: string): string[] {
+  if (example === undefined) return [];
+  const key = /^[\w/.:-]+$/.test(example) ? example : `'${example.replaceAll("'", "'\\''")}'`;
+  return [`look at a conversation: npx sortie rollout ${key} --chat --from ${folder}`];
+}
+
 /** Where a run was stopped nothing is amiss: what ended, and what was left. */
-export function leftWords({ pushed, ended, dead, unknown }: Summary): string {
-  return `stopped: ${ended} of ${pushed} rollouts had ended, ${pushed - ended - dead - unknown} were left`;
+export function leftWords({ pushed, ended, dead, unknown, lost }: Summary): string {
+  const left = pushed - ended - dead - unknown - lost;
+  return `stopped: ${ended} of ${pushed} rollouts had ended, ${left} were left`;
 }
 
 export function renderSummary(summary: Summary): string {

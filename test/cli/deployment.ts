@@ -29,8 +29,11 @@ export interface Deployed extends AsyncDisposable {
 
 const TABLE = "Sortie-State";
 
-/** @param names of the fleets; all work on the engine main */
-export async function startDeployment(names: readonly string[] = ["main"]): Promise<Deployed> {
+/** @param names of the fleets; all work on the engine main. @param outputs of the stack, beside those that each has */
+export async function startDeployment(
+  names: readonly string[] = ["main"],
+  outputs: Readonly<Record<string, string>> = {},
+): Promise<Deployed> {
   const [queues, tables] = await Promise.all([startQueueServer(), startTableServer()]);
   await createTables(tables, [{ ...stateTable, name: TABLE }]);
   const common = { delaySeconds: 0, waitSeconds: 0, retentionSeconds: 1_209_600, visibilitySeconds: 960 };
@@ -51,6 +54,7 @@ export async function startDeployment(names: readonly string[] = ["main"]): Prom
     TableName: TABLE,
     Fleets: JSON.stringify(fleets),
     RolloutTtlDays: "90",
+    ...outputs,
   });
   return {
     sqs: queues.client,
@@ -63,6 +67,8 @@ export async function startDeployment(names: readonly string[] = ["main"]): Prom
       ...local,
       AWS_ENDPOINT_URL_SQS: queues.endpoint,
       AWS_ENDPOINT_URL_DYNAMODB: tables.endpoint,
+      // The queues' server has buckets as well.
+      AWS_ENDPOINT_URL_S3: queues.endpoint,
       AWS_ENDPOINT_URL_CLOUDFORMATION: stacks.url,
     },
     send: async (QueueUrl, MessageBody, attributes = {}) => {

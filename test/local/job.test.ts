@@ -31,6 +31,7 @@ describe("npm start", () => {
       ended: 8,
       dead: 0,
       unknown: 0,
+      lost: 0,
       deferred: expect.any(Number),
       attempts: 8,
       reward_mean: expect.any(Number),

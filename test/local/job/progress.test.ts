@@ -15,6 +15,7 @@ test("at 80 columns the bar keeps the reward and what is dead, however long the 
     ended: 12_345,
     dead: 678,
     unknown: 0,
+    lost: 0,
     open: 1_000,
     attempts: 20_000,
     rewardMean: 0.4567,
