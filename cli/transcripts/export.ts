@@ -21,7 +21,7 @@ A transcript is one attempt's conversation in the Agent Trajectory
 Interchange Format (ATIF); docs/transcripts.md shows one.
 
 Examples:
-  $ sortie transcripts export --run monday > monday.jsonl
+  $ sortie transcripts export --run monday --out monday.jsonl
   $ sortie transcripts export --run monday --format atif --out monday/`;
 
 export function registerTranscripts(program: Command, io: Io): void {

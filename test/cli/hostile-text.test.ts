@@ -3,17 +3,20 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { styleText } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createProgram } from "../../cli/program.ts";
 import { createEngineStateStore, setDesired } from "../../functions/adapters/table/engine-state.ts";
 import { createGateStore } from "../../functions/adapters/table/gate.ts";
 import { createLifecycleStore } from "../../functions/adapters/table/lifecycle.ts";
 import { createRolloutStore } from "../../functions/adapters/table/rollouts.ts";
 import { nothingObserved } from "../../functions/core/engine-lifecycle/observe-engine.ts";
+import { Transcripts } from "../../functions/core/transcript/transcripts.ts";
 import { anItem, anOpenItem } from "../functions/core/items.ts";
+import { FakeClock } from "../support/fake-clock.ts";
 import { type Deployed, startDeployment } from "./deployment.ts";
 import { type Ran, sortie } from "./here.ts";
 import { fleetOf, snapshotOf } from "./samples.ts";
+import { BUCKET, createTranscriptBucket } from "./transcripts/bucket.ts";
 
 const EVIL = "evil\u001b[2J\u001b[31m\u009b1m\u202egpj\u2066\u200f\r\u0007\u2028\nFORGED: all is well";
 const now = Date.parse("2026-05-04T10:00:00.000Z");
@@ -25,7 +28,7 @@ let tasks: string;
 let faulty: string;
 
 beforeAll(async () => {
-  deployed = await startDeployment();
+  deployed = await startDeployment(["main"], { TranscriptBucket: BUCKET });
   folder = await mkdtemp(join(tmpdir(), "hostile-"));
   tasks = join(folder, "tasks.jsonl");
   faulty = join(folder, "faulty.jsonl");
@@ -33,6 +36,7 @@ beforeAll(async () => {
   const twice = JSON.stringify({ task_id: EVIL });
   await writeFile(faulty, [JSON.stringify({ [EVIL]: EVIL }), twice, twice, EVIL].join("\n"));
   await fillTable();
+  await fillBucket();
   const body = JSON.stringify({ run: "monday", task: { task_id: EVIL } });
   const letter = {
     reason: "agent-error",
@@ -96,6 +100,39 @@ async function fillTable(): Promise<void> {
   await fillEngine();
 }
 
+/** A conversation in which everybody says the worst. */
+async function fillBucket(): Promise<void> {
+  const store = await createTranscriptBucket(deployed);
+  const ports = { store, clock: new FakeClock(now), log: () => undefined, kept: "all" as const };
+  const transcripts = new Transcripts(ports);
+  const open = anOpenItem({ key, run: "monday", task_id: EVIL });
+  const recording = transcripts.begin(open, { apiKey: "sk-ajet-c2VjcmV0", question: EVIL });
+  const call = {
+    id: EVIL,
+    type: "function",
+    function: { name: EVIL, arguments: JSON.stringify({ a: EVIL }) },
+  };
+  const said = [
+    { role: EVIL, content: EVIL },
+    { role: "assistant", content: EVIL, reasoning_content: EVIL, tool_calls: [call] },
+    { role: "tool", tool_call_id: EVIL, content: EVIL },
+  ];
+  const answer = { model: EVIL, choices: [{ message: { content: EVIL }, finish_reason: EVIL }] };
+  recording?.call({
+    path: "/v1/chat/completions",
+    contentType: "application/json",
+    at: now,
+    ms: 1,
+    status: 200,
+    request: JSON.stringify({ messages: said }),
+    response: JSON.stringify(answer),
+  });
+  recording?.log("warn", EVIL, { [EVIL]: EVIL });
+  recording?.returned({ reward: 1, is_success: true, metadata: { [EVIL]: EVIL }, log_metrics: {} }, true);
+  recording?.end({ ...open, state: "waiting", history: [] });
+  await vi.waitFor(() => expect(transcripts.pending).toBe(0));
+}
+
 async function fillEngine(): Promise<void> {
   const store = createEngineStateStore(deployed.table);
   await setDesired(deployed.table, "main", { state: "running", config: "a: 1\n" }, { now, name: EVIL });
@@ -124,6 +161,9 @@ const lines: readonly [string, ...string[]][] = [
   ["push {tasks} --run monday"],
   ["push {tasks} --map {evil}=main_query"],
   ["push {tasks} --run {evil}"],
+  ["rollout {key} --chat"],
+  ["transcripts export --run monday"],
+  ["transcripts export --run {evil}"],
   ["stats"],
   ["stats --since 1d"],
   ["stats --plot"],

@@ -52,8 +52,10 @@ describe("docs/session.svg", () => {
     const today = textsOf(svgOf(frames.slice(-1), { ...size, rows: 34 }, ""));
     const recorded = textsOf(picture.slice(picture.lastIndexOf('<g opacity="1"')));
     const shape = (texts: string[]) =>
-      texts.map((text) =>
+      // The last line names a rollout and a folder, and goes on in the next one.
+      texts.slice(0, texts.findIndex((text) => text.startsWith("look at a conversation")) + 1).map((text) =>
         text
+          .replace(/^(look at a conversation: npx sortie rollout) .*/, "$1")
           .replace(/│ *[\d. →–]+ │/, "│ n │")
           .replace(/^[█░]+ \d+\/\d+ .*/, "bar")
           .replace(/^\d+ rollouts/, "n rollouts")

@@ -1,5 +1,5 @@
 /** `npm start`, with the real command. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -7,6 +7,7 @@ import { systemClock } from "../../functions/system-clock.ts";
 import { createModel } from "../../local/engine/model.ts";
 import { startEngine } from "../../local/engine/start.ts";
 import { generateProblems } from "../../local/problems/problems.ts";
+import { atifFaults } from "../support/atif.ts";
 import { npmStart } from "../support/start-command.ts";
 
 const timeout = 60_000;
@@ -65,7 +66,15 @@ describe("npm start", () => {
     expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
     expect(JSON.parse(out)).toMatchObject({ pushed: 4, ended: 4, attempts: 4, engine_ended: null });
     expect(engine.summary()).toMatchObject({ endsAccepted: 4, open: 0 });
-    expect(readdirSync(keep).toSorted()).toEqual(["deployment", "functions.log", "lock", "queues", "tables"]);
+    const kept = ["deployment", "functions.log", "lock", "queues", "tables", "transcripts"];
+    expect(readdirSync(keep).toSorted()).toEqual(kept);
+    const talks = readdirSync(join(keep, "transcripts"), { recursive: true, encoding: "utf8" });
+    const documents = talks
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => JSON.parse(readFileSync(join(keep, "transcripts", name), "utf8")));
+    expect(documents.flatMap(atifFaults)).toEqual([]);
+    expect(documents.map(({ extra }) => extra.reason)).toEqual(["ended", "ended", "ended", "ended"]);
+    expect(documents.every(({ steps }) => steps.at(-1).llm_call_count === 1)).toBe(true);
   });
 });
 

@@ -1,7 +1,6 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createRolloutStore } from "../../../functions/adapters/table/rollouts.ts";
 import { transcriptStore } from "../../../functions/adapters/transcripts/index.ts";
@@ -12,9 +11,9 @@ import { atifFaults } from "../../support/atif.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { type Deployed, startDeployment } from "../deployment.ts";
 import { sortie } from "../here.ts";
+import { BUCKET, createTranscriptBucket } from "./bucket.ts";
 
 const KEY = "run/monday/train/0/task-1";
-const credentials = { accessKeyId: "local", secretAccessKey: "local" };
 let deployed: Deployed;
 let folder: string;
 const here = async (...args: string[]) =>
@@ -60,16 +59,9 @@ async function attempts(store: TranscriptStore): Promise<void> {
 }
 
 beforeAll(async () => {
-  deployed = await startDeployment(["main"], { TranscriptBucket: "talks" });
+  deployed = await startDeployment(["main"], { TranscriptBucket: BUCKET });
   folder = await mkdtemp(join(tmpdir(), "sortie-chat-"));
-  const endpoint = deployed.endpoints.sqs;
-  const s3 = new S3Client({ endpoint, region: "eu-west-1", credentials, forcePathStyle: true });
-  await s3.send(new CreateBucketCommand({ Bucket: "talks" }));
-  s3.destroy();
-  const keys = { AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" };
-  await attempts(
-    transcriptStore("s3://talks", { AWS_REGION: "eu-west-1", AWS_ENDPOINT_URL_S3: endpoint, ...keys }),
-  );
+  await attempts(await createTranscriptBucket(deployed));
   await attempts(transcriptStore(`file://${folder}`, {}));
   const past = (id: string, reason: "agent-error" | "crashed" | "ended") => {
     return { id, episode: "e", reason, at: NOW, from: NOW, step: 1 };
