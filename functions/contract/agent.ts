@@ -16,6 +16,16 @@ export interface ToolCall {
   type: "function";
   function: { name: string; arguments: string };
 }
+/**
+ * The assistant's message of a completion, to be pushed back into `messages` as it is: what the completion says about it
+ * does not become part of it, since these two are not enumerable.
+ */
+export interface ChatReply extends ChatMessage {
+  /** Such as `stop`, `tool_calls`, or `length` where the answer was cut off; undefined where the server says none. */
+  readonly finish_reason?: string;
+  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number };
+}
+
 /** An OpenAI chat completion request without `model`, which the engine ignores. */
 export interface ChatRequest {
   messages: ChatMessage[];
@@ -41,7 +51,7 @@ export interface AgentEpisode {
    * One chat completion; resolves to the assistant's message. Waits as long as the deadline allows, obeys `signal`,
    * and throws where the answer has no choices, whatever its HTTP status.
    */
-  readonly chat: (request: ChatRequest) => Promise<ChatMessage>;
+  readonly chat: (request: ChatRequest) => Promise<ChatReply>;
 }
 
 /** What an agent returns; `metadata` and `log_metrics` may be left out. */

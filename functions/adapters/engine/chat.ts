@@ -1,7 +1,7 @@
 /** Model calls for an agent: one chat completion at a time, as long as the episode's signal allows. */
 import type { Dispatcher } from "undici";
 import * as z from "zod";
-import type { ChatMessage, ChatRequest } from "../../contract/agent.ts";
+import type { ChatReply, ChatRequest } from "../../contract/agent.ts";
 import type { Clock } from "../../core/clock.ts";
 import { ModelError } from "../../core/errors.ts";
 import type { RecordCall } from "../../core/transcript/recorded-call.ts";
@@ -33,7 +33,7 @@ export interface Chat {
    * `retry-after`), or that finds no connection, is made again, for up to a minute.
    * @throws ModelError where there is no answer, or none with choices; the signal's reason once that has fired.
    */
-  chat(request: ChatRequest): Promise<ChatMessage>;
+  chat(request: ChatRequest): Promise<ChatReply>;
   /**
    * Calls that went out so far, answered or not, made here or by an agent's own library through `fetch`: an episode
    * without any is worth nothing to the trainer.
@@ -53,7 +53,7 @@ export function createChat(options: ChatOptions): Chat {
   const url = `${options.baseUrl.replace(/\/+$/, "")}/chat/completions`;
   const headers = { authorization: `Bearer ${options.apiKey}` };
   const { calls, lastCallAt, outage } = watchModelCalls(options.apiKey, signal, options.record);
-  const ask = async (body: object): Promise<ChatMessage | TurnedAway> => {
+  const ask = async (body: object): Promise<ChatReply | TurnedAway> => {
     signal.throwIfAborted();
     try {
       const reply = await exchange(dispatcher, { method: "POST", url, body, headers, signal });
@@ -111,35 +111,71 @@ function turnedAway(reply: HttpReply): TurnedAway | undefined {
   return isLimit ? new TurnedAway(failureOf(reply), waitMs) : undefined;
 }
 
+/** What OpenAI's own client takes from servers that write less, or other JSON, than OpenAI does. */
 const toolCallSchema = z.looseObject({
-  id: z.string(),
-  type: z.literal("function"),
-  function: z.looseObject({ name: z.string(), arguments: z.string() }),
+  id: z.string().nullish(),
+  type: z.literal("function").nullish(),
+  function: z.looseObject({
+    name: z.string(),
+    arguments: z
+      .union([z.string(), z.record(z.string(), z.unknown())], { error: "expected a text or an object" })
+      .nullish(),
+  }),
 });
 const completionSchema = z.looseObject({
   choices: z.array(
     z.looseObject({
       message: z.looseObject({
-        role: z.string(),
+        role: z.string().nullish(),
         content: z.string().nullish(),
         tool_calls: z.array(toolCallSchema).nullish(),
       }),
+      finish_reason: z.string().nullish().catch(undefined),
     }),
   ),
+  usage: z
+    .looseObject({ prompt_tokens: z.number().optional(), completion_tokens: z.number().optional() })
+    .nullish()
+    .catch(undefined),
 });
 
 /** Older engines answer a refusal with HTTP 200: what counts is whether there are choices. */
-function messageOf(reply: HttpReply): ChatMessage {
+function messageOf(reply: HttpReply): ChatReply {
   const completion = completionSchema.safeParse(parseJson(reply.text));
-  const message = completion.data?.choices[0]?.message;
-  if (message === undefined || reply.status >= 300) throw failureOf(reply, completion.error);
-  const { content, tool_calls, ...rest } = message;
+  const choice = completion.data?.choices[0];
+  if (choice === undefined || reply.status >= 300) throw failureOf(reply, completion.error);
+  const { role, content, tool_calls, ...rest } = choice.message;
   // OpenAI leaves these out where there is nothing; engines write null, which an agent need not handle.
-  return { ...rest, content: content ?? null, ...(tool_calls == null ? {} : { tool_calls }) };
+  const calls = tool_calls == null ? {} : { tool_calls: tool_calls.map(toolCallOf) };
+  const message = { ...rest, role: role ?? "assistant", content: content ?? null, ...calls };
+  return Object.defineProperties(message, {
+    finish_reason: { value: choice.finish_reason ?? undefined },
+    usage: { value: completion.data?.usage ?? undefined },
+  });
+}
+
+/** As OpenAI writes it, so that an agent, and the next request, have it in one form. */
+function toolCallOf({ id, function: made, ...rest }: z.infer<typeof toolCallSchema>, index: number) {
+  const given = made.arguments ?? "{}";
+  const text = typeof given === "string" ? given : JSON.stringify(given);
+  const type = "function" as const;
+  return {
+    ...rest,
+    id: id ?? `call_${index}_${crypto.randomUUID().slice(0, 8)}`,
+    type,
+    function: { ...made, arguments: text },
+  };
+}
+
+/** Where the answer has choices in which something is amiss: what, by its path. */
+function fieldAtFault(cause: unknown): string {
+  const [issue] = cause instanceof z.ZodError ? cause.issues : [];
+  if (!issue || issue.path.length < 2) return "";
+  return ` (${issue.path.join(".")}: ${issue.message})`;
 }
 
 function failureOf(reply: HttpReply, cause?: unknown): ModelError {
   const found = `HTTP ${reply.status} with "${wordsOf(reply)}"`;
-  const words = `expected a chat completion with choices, found ${found}`;
+  const words = `expected a chat completion with choices, found ${found}${fieldAtFault(cause)}`;
   return new ModelError(words, reply.status, cause, outageOf(reply) !== undefined);
 }

@@ -72,6 +72,54 @@ test("tool calls arrive", async () => {
   expect((await chat.chat({ messages })).tool_calls).toEqual(tool_calls);
 });
 
+test("tool calls arrive in one form, whatever a server leaves out or writes in another way", async () => {
+  const tool_calls = [
+    { function: { name: "add", arguments: { a: 1 } } },
+    { id: null, type: null, function: { name: "now", arguments: null } },
+    { id: "c3", function: { name: "say", arguments: '{"a":1}' } },
+  ];
+  const message = { content: null, tool_calls };
+  const { chat } = await chatWith((_, response) => sendJson(response, 200, completion(message)));
+  const reply = await chat.chat({ messages });
+  expect(reply).toEqual({
+    role: "assistant",
+    content: null,
+    tool_calls: [
+      {
+        id: expect.stringMatching(/^call_0_/),
+        type: "function",
+        function: { name: "add", arguments: '{"a":1}' },
+      },
+      { id: expect.stringMatching(/^call_1_/), type: "function", function: { name: "now", arguments: "{}" } },
+      { id: "c3", type: "function", function: { name: "say", arguments: '{"a":1}' } },
+    ],
+  });
+});
+
+test("a tool call that cannot be read is refused by its field", async () => {
+  const tool_calls = [{ id: "c1", type: "function", function: { name: "add", arguments: 7 } }];
+  const message = { role: "assistant", content: null, tool_calls };
+  const { chat } = await chatWith((_, response) => sendJson(response, 200, completion(message)));
+  expect((await failureOf(chat.chat({ messages }))).message).toMatch(
+    /\(choices\.0\.message\.tool_calls\.0\.function\.arguments: expected a text or an object\)$/,
+  );
+});
+
+test("a reply tells its finish reason and tokens, and goes back into messages without them", async () => {
+  const usage = { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 };
+  const message = { role: "assistant", content: "4" };
+  const answers = [
+    { choices: [{ message, finish_reason: "length" }], usage },
+    { choices: [{ message, finish_reason: 7 }], usage: "none" },
+  ];
+  const { chat } = await chatWith((_, response) => sendJson(response, 200, answers.shift()));
+  const reply = await chat.chat({ messages });
+  expect([reply.finish_reason, reply.usage]).toEqual(["length", usage]);
+  expect([JSON.stringify(reply), { ...reply }]).toEqual([JSON.stringify(message), message]);
+  const other = await chat.chat({ messages });
+  expect([other.finish_reason, other.usage]).toEqual([undefined, undefined]);
+});
+
 test.for([
   [
     "200 with a refusal inside, as older engines do",
