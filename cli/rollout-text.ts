@@ -22,6 +22,7 @@ export function rolloutText(item: RolloutTold, { style, now }: Pick<Io, "style" 
     ...forgotten(item),
     ...told,
     ...(item.attempt ? [openText(item.attempt, item.tries, now())] : []),
+    ...outputText(item),
     ...(item.late ?? []).map(lateText),
     ...afterwards(item),
   ];
@@ -70,6 +71,15 @@ function ending({ reason, reward }: PastAttempt): string {
 export function rewardText(reward: PastAttempt["reward"]): string {
   if (typeof reward === "number") return `reward ${figure(reward)}`;
   return reward ? `rewards ${reward.map(figure).join(", ")}` : "no reward";
+}
+
+/** What the agent returned beside its reward. */
+function outputText({ output }: RolloutItem): string[] {
+  if (output === undefined) return [];
+  const { metadata = {}, log_metrics = {} } = JSON.parse(output) as Record<string, object>;
+  return Object.entries({ metadata, log_metrics })
+    .filter(([, entries]) => Object.keys(entries).length > 0)
+    .map(([name, entries]) => `   ${name} ${printable(JSON.stringify(entries))}`);
 }
 
 function lateText({ episode, at, reward }: LateResult): string {

@@ -36,6 +36,7 @@ beforeAll(async () => {
       tries: 1,
       ...at(5),
       confirmed_at: NOW,
+      output: JSON.stringify({ is_success: true, metadata: { answer: "4" }, log_metrics: {} }),
     }),
     anItem({
       key: "run/a/train/1/t1",
@@ -126,6 +127,12 @@ describe("sortie episodes", () => {
     expect(rows[1]).toEqual(["rollout", "state", "last attempt", "reward", "tries", "changed, ago"]);
     expect(rows).toContainEqual(["run/a/train/1/t1", "dead", "agent-error", "–", "2", "2 min"]);
     expect(rows).toContainEqual(["run/a/train/0/t1", "ended", "ended", "0.5", "1", "5 min"]);
+  });
+
+  test("tell, one by one, what their agent returned beside the reward", async () => {
+    const { out } = await here("rollout", "run/a/train/0/t1");
+    expect(out).toContain('   metadata {"answer":"4"}\n');
+    expect(out).not.toContain("log_metrics");
   });
 
   test("--open lists those that hold an episode, oldest claim first", async () => {

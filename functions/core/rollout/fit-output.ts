@@ -34,6 +34,16 @@ export function fitOutput(
   };
 }
 
+/** Bytes of an ended rollout's output that its item keeps: each further KB costs a write unit at every change. */
+const KEPT_BYTES = 2000;
+
+/** What is kept of an output beside its reward, as JSON: `is_success`, `metadata`, `log_metrics`; undefined where none has anything. */
+export function keptOutput(output: WorkflowOutput): string | undefined {
+  const { is_success, metadata, log_metrics } = fitOutput({ ...output, reward: null }, KEPT_BYTES).output;
+  const isEmpty = [metadata, log_metrics].every((entries) => Object.keys(entries).length === 0);
+  return isEmpty && is_success == null ? undefined : JSON.stringify({ is_success, metadata, log_metrics });
+}
+
 /** Puts `note` in the place of the largest values, or takes them out, until all fit into `room` bytes of JSON. */
 function fitEntries(
   entries: Record<string, unknown>,

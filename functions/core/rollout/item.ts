@@ -87,6 +87,8 @@ export const rolloutItemSchema = z.object({
   losses: z.number().optional(),
   attempt: attemptSchema.optional(),
   history: z.array(pastAttemptSchema),
+  /** JSON of what the agent returned beside the reward of the end that counts, shortened: see `keptOutput`. */
+  output: z.string().optional(),
   created_at: z.number(),
   changed_at: z.number(),
   /** When the trainer's list showed the ended episode; `null` where its batch was closed without it. */

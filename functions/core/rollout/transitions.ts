@@ -6,7 +6,7 @@ import { TRACE_LENGTH } from "../error-trace.ts";
 import { shorten } from "../errors.ts";
 import type { WorkflowOutput } from "../protocol.ts";
 import { isOutcome, type Reason, usesUpAnAttempt } from "../reasons.ts";
-import { REWARD_BYTES, rewardBytes } from "./fit-output.ts";
+import { keptOutput, REWARD_BYTES, rewardBytes } from "./fit-output.ts";
 import {
   type Attempt,
   HISTORY_LENGTH,
@@ -111,11 +111,13 @@ export function closed(
   const attempts = item.attempts + (penalty ? 1 : 0);
   const history = [...item.history, past(item.attempt, end)].slice(-HISTORY_LENGTH);
   const state = stateAfter(end.reason, attempts, end.maxAttempts);
+  const output = state === "ended" && item.attempt.result ? keptOutput(item.attempt.result) : undefined;
   return {
     ...rest,
     state,
     attempts,
     history,
+    ...(output === undefined ? {} : { output }),
     ...(end.reason === "suspected" ? { suspected: (item.suspected ?? 0) + 1 } : {}),
     ...(end.reason === "agent-discarded" ? { discards: (item.discards ?? 0) + 1 } : {}),
     ...(end.reason === "agent-lost" ? { losses: (item.losses ?? 0) + 1 } : {}),

@@ -195,6 +195,27 @@ test("a sent letter and a confirmation change nothing else", () => {
   expect(confirmed(ended, null)).toEqual({ ...ended, confirmed_at: null });
 });
 
+describe("what an agent returned beside its reward", () => {
+  const open = (output: object) =>
+    anOpenItem({ state: "reporting" }, { result: { ...result, ...output }, result_at: NOW });
+  const kept = (item: NextItem) => JSON.parse(item.output ?? "null");
+
+  test("stays with the end that counts, and with no other", () => {
+    const item = open({ log_metrics: { steps: 3 } });
+    const facts = { is_success: true, metadata: { a: 1 }, log_metrics: { steps: 3 } };
+    expect(kept(close(item, "ended"))).toEqual(facts);
+    expect(close(item, "episode-lost").output).toBeUndefined();
+    expect(close(open({ is_success: null, metadata: {} }), "ended").output).toBeUndefined();
+  });
+
+  test("is shortened, whatever the reward", () => {
+    const metadata = { a: 1, long: "x".repeat(5000) };
+    const item = open({ metadata, reward: Array.from({ length: 1000 }, () => 0.5) });
+    expect(kept(close(item, "ended")).metadata).toEqual({ a: 1, long: "left out: 5002 bytes" });
+    expect(close(item, "ended").output?.length).toBeLessThan(2000);
+  });
+});
+
 test("a dead letter that is sent back revives its rollout, or leaves the mark of a new one", () => {
   const dead = stamped({ ...anItem({ state: "dead", attempts: 3, tries: 4 }), letter: "sent" });
   const { letter: _, ...waiting } = dead;
