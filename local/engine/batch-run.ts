@@ -89,7 +89,7 @@ export class BatchRun implements EpisodeService {
     this.#noteCall(record, callIndex, request);
     const random = this.#engine.randomOf(record.uuid, callIndex);
     const context = { globalStep: this.#step, episodeUuid: record.uuid, callIndex, random };
-    const reply = tooLong(config, request) ?? this.#engine.model(request, context);
+    const reply = tooLong(config, request) ?? (await this.#engine.model(request, context));
     const seconds = reply.seconds ?? config.modelSeconds(random);
     return (await slept(clock, seconds, this.#over.signal)) ? reply : never();
   }

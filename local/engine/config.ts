@@ -132,7 +132,10 @@ export interface ModelReply {
   readonly finishReason?: "length";
 }
 /** The model under training. */
-export type EngineModel = (request: ChatRequest, context: ModelCallContext) => ModelReply;
+export type EngineModel = (
+  request: ChatRequest,
+  context: ModelCallContext,
+) => ModelReply | Promise<ModelReply>;
 
 export interface EngineOptions {
   readonly clock: Clock;

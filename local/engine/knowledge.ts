@@ -28,6 +28,16 @@ export function createKnowledge(tasks: readonly Task[]): (messages: readonly Cha
   };
 }
 
+/** What to say where the stand-in's model has no answer to some of the tasks; undefined where it knows all. */
+export function unknownAnswers(tasks: readonly Task[]): string | undefined {
+  const unknown = tasks.filter((task) => entryOf(task).length === 0).length;
+  if (unknown === 0) return undefined;
+  return (
+    `the stand-in's model knows the answers of ${tasks.length - unknown} of your ${tasks.length} tasks, and guesses at the others: ` +
+    "it finds them in metadata.answer. Ask a real model with --model URL"
+  );
+}
+
 function entryOf(task: Task): [string, Known][] {
   const question = textOf(task.main_query || lastUserMessage(task));
   const { answer: given, expression, difficulty } = task.metadata;

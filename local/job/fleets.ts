@@ -85,8 +85,8 @@ export function paced(
       (split.get(name) ?? []).map((task) => [task.main_query, slowness] as const),
     ),
   );
-  return (request, context) => ({
-    ...model(request, context),
+  return async (request, context) => ({
+    ...(await model(request, context)),
     seconds: seconds(context.random) * (slowness.get(find(request.messages).text) ?? 1),
   });
 }

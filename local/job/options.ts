@@ -34,6 +34,10 @@ export interface JobOptions {
   readonly serve: boolean;
   /** Faults of an agent's types are errors. */
   readonly strict?: boolean;
+  /** A real model behind the stand-in engine. */
+  readonly model?: string;
+  readonly modelName?: string;
+  readonly apiKeyEnv?: string;
   /** Of the stand-in. */
   readonly engineVersion: EngineVersion;
   /** The stand-in waits for its training config. */
@@ -51,6 +55,9 @@ export function readOptions(argv: readonly string[]): JobOptions {
     .option("--map <pairs>", "fields of the task from fields of the record: target=source,…", parseMap)
     .option("--allow-empty-query", "run tasks with neither main_query nor init_messages")
     .option("--seed <n>", "of the problems and of the stand-in's model", natural, 1)
+    .option("--model <url>", "a server with OpenAI's API, up to /v1, behind the stand-in engine")
+    .option("--model-name <name>", "the model there (default: the first that it lists)")
+    .option("--api-key-env <name>", "the variable that holds the server's key")
     .option("--engine <url>", "a real engine instead of the stand-in", address)
     .option(
       "--agent <name>",

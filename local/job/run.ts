@@ -9,7 +9,10 @@ import { createLifecycleReader } from "../../functions/adapters/table/lifecycle.
 import type { Task } from "../../functions/core/protocol.ts";
 import { encodeMessage, envelopes } from "../../functions/core/rollout/envelope.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
+import type { EngineModel } from "../engine/config.ts";
+import { unknownAnswers } from "../engine/knowledge.ts";
 import { createModel } from "../engine/model.ts";
+import { remoteEngineModel } from "../engine/remote-model.ts";
 import { type EngineHandle, startEngine } from "../engine/start.ts";
 import { InputError } from "../input-error.ts";
 import { synthesise } from "../synth.ts";
@@ -108,13 +111,16 @@ export async function keptFolder(name: string): Promise<string> {
 }
 
 export async function startStandIn(options: JobOptions, tasks: readonly Task[]): Promise<EngineHandle> {
-  const model = createModel({ tasks, seed: options.seed });
+  const model = modelOf(options, tasks);
   const seconds = (random: () => number) => 0.2 + random() * 0.8;
   const { fleets } = options;
   return await startEngine({
     clock,
     seed: options.seed,
-    model: fleets ? paced(model, splitTasks(tasks, fleets), fleets, seconds) : model,
+    model:
+      fleets && options.model === undefined
+        ? paced(model, splitTasks(tasks, fleets), fleets, seconds)
+        : model,
     config: {
       engineVersion: options.engineVersion,
       batchTasks: batchTasks(options),
@@ -125,6 +131,22 @@ export async function startStandIn(options: JobOptions, tasks: readonly Task[]):
       modelSeconds: seconds,
     },
   });
+}
+
+/** A real one, or the stand-in's own, which says so where it knows little. @throws InputError */
+function modelOf(options: JobOptions, tasks: readonly Task[]): EngineModel {
+  const { model: url, modelName: model, apiKeyEnv } = options;
+  if (url === undefined) {
+    const warning = unknownAnswers(tasks);
+    if (warning !== undefined) process.stderr.write(`warning: ${warning}\n`);
+    return createModel({ tasks, seed: options.seed });
+  }
+  const apiKey = apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv];
+  if (apiKeyEnv !== undefined && !apiKey)
+    throw new InputError(
+      `--api-key-env: expected the variable ${apiKeyEnv} to hold the key, found it unset: set it`,
+    );
+  return remoteEngineModel(url, { ...(apiKey ? { apiKey } : {}), ...(model === undefined ? {} : { model }) });
 }
 
 interface Running {

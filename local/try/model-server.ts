@@ -5,13 +5,8 @@ import type { ChatMessage, ChatRequest } from "../../functions/contract/agent.ts
 import type { Task } from "../../functions/core/protocol.ts";
 import { createKnowledge } from "../engine/knowledge.ts";
 import { createModel } from "../engine/model.ts";
+import type { Answer, AskModel } from "../engine/remote-model.ts";
 import { listen } from "../listen.ts";
-
-export interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
-export type AskModel = (path: string, body: Record<string, unknown>, signal: AbortSignal) => Promise<Answer>;
 
 /** One model call. */
 export interface Exchange {
@@ -42,36 +37,6 @@ export function standInModel(tasks: readonly Task[], unknown: () => void): AskMo
 
 /** Steps after which the stand-in's model is mostly right. */
 const TRAINED = 10;
-
-/** `url` ends where `/chat/completions` follows; without `model` the first one that the server lists is asked. */
-export function remoteModel(url: string, options: { apiKey?: string; model?: string }): AskModel {
-  const base = url.replace(/\/+$/, "");
-  const headers = {
-    "content-type": "application/json",
-    ...(options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` }),
-  };
-  let name: Promise<string> | undefined;
-  const nameOf = async () => options.model ?? (await firstModel(base, headers));
-  return async (path, body, signal) => {
-    name ??= nameOf();
-    const request = { ...body, model: await name };
-    const response = await fetch(`${base}${path}`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify(request),
-      signal,
-    });
-    return { status: response.status, body: await response.text() };
-  };
-}
-
-async function firstModel(base: string, headers: Record<string, string>): Promise<string> {
-  const response = await fetch(`${base}/models`, { headers });
-  const { data } = (await response.json()) as { data?: { id?: unknown }[] };
-  const id = data?.[0]?.id;
-  if (typeof id === "string") return id;
-  throw new Error(`expected a list of models at ${base}/models, found none: name one with --model-name`);
-}
 
 export async function startModelServer(ask: AskModel): Promise<ModelServer> {
   const exchanges: Exchange[] = [];

@@ -8,9 +8,10 @@ import type { Task } from "../../functions/core/protocol.ts";
 import { AttemptAborted } from "../../functions/core/rollout/agent.ts";
 import { decodeMessage } from "../../functions/core/rollout/message.ts";
 import { systemClock as clock } from "../../functions/system-clock.ts";
+import { remoteModel } from "../engine/remote-model.ts";
 import { conversationText } from "./conversation.ts";
 import { indented, type Loaded, loadAgent } from "./load.ts";
-import { type ModelServer, remoteModel, standInModel, startModelServer } from "./model-server.ts";
+import { type ModelServer, standInModel, startModelServer } from "./model-server.ts";
 
 export interface TryOptions {
   readonly agent: string;

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Task } from "../../functions/contract/agent.ts";
+import { remoteModel } from "../../local/engine/remote-model.ts";
 import { conversationText } from "../../local/try/conversation.ts";
-import { remoteModel } from "../../local/try/model-server.ts";
 import { tryAgent } from "../../local/try/run.ts";
 import { makeTask } from "../agents/episode.ts";
 

@@ -8,6 +8,7 @@ import { createModel } from "../../local/engine/model.ts";
 import { startEngine } from "../../local/engine/start.ts";
 import { generateProblems } from "../../local/problems/problems.ts";
 import { atifFaults } from "../support/atif.ts";
+import { sendJson, serve } from "../support/http-server.ts";
 import { npmStart } from "../support/start-command.ts";
 
 const timeout = 60_000;
@@ -76,6 +77,66 @@ describe("npm start", () => {
     expect(documents.map(({ extra }) => extra.reason)).toEqual(["ended", "ended", "ended", "ended"]);
     expect(documents.every(({ steps }) => steps.at(-1).llm_call_count === 1)).toBe(true);
   });
+});
+
+test("--model asks a real model: its answers are the rewards, and its key is in no output", {
+  timeout,
+}, async () => {
+  await using server = await serve(({ method, path, json, headers }, response) => {
+    if (method === "GET") return sendJson(response, 200, { data: [{ id: "qwen" }] });
+    const { messages = [] } = json as { messages?: { content: string }[] };
+    const right = messages.some(({ content }) => content.includes("apples"));
+    if (path !== "/v1/chat/completions" || headers.authorization !== "Bearer sk-secret1234")
+      return response.end();
+    const message = { role: "assistant", content: `\\boxed{${right ? 3 : 0}}` };
+    return sendJson(response, 200, {
+      choices: [{ message, finish_reason: "stop" }],
+      usage: { prompt_tokens: 7, completion_tokens: 2 },
+    });
+  });
+  const tasks = [
+    { task_id: "apples", main_query: "1 + 2 apples?", metadata: { answer: "#### 3" } },
+    { task_id: "pears", main_query: "2 + 2 pears?", metadata: { answer: "#### 4" } },
+  ];
+  const path = file("real.jsonl", tasks.map((task) => `${JSON.stringify(task)}\n`).join(""));
+  const options = ["--tasks", path, "--repeats", "2", "--agent", "math", "--json"];
+  vi.stubEnv("A_KEY", "sk-secret1234");
+  const { code, out, err } = await npmStart(
+    ...options,
+    "--model",
+    `${server.url}/v1`,
+    "--api-key-env",
+    "A_KEY",
+  ).done;
+  vi.unstubAllEnvs();
+  expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+  expect(JSON.parse(out)).toMatchObject({ ended: 4, reward_mean: 0.5, reward_range: [0, 1] });
+  const asked = server.received.filter(({ method }) => method === "POST").map(({ json }) => json);
+  expect(asked).toHaveLength(4);
+  expect(asked[0]).toMatchObject({ model: "qwen" });
+  expect(`${out}${err}`).not.toContain("secret1234");
+});
+
+test("the stand-in's model says which tasks it has no answer to, and a key that is not there is missed", {
+  timeout,
+}, async () => {
+  const path = file(
+    "unanswered.jsonl",
+    `${JSON.stringify({ task_id: "a", main_query: "Why?", metadata: { reference: "so" } })}\n`,
+  );
+  const options = ["--tasks", path, "--repeats", "1"];
+  expect((await npmStart(...options, "--agent", "math").done).err).toContain(
+    "warning: the stand-in's model knows the answers of 0 of your 1 tasks, and guesses at the others",
+  );
+  const keyless = await npmStart(
+    ...options,
+    "--model",
+    "http://127.0.0.1:9/v1",
+    "--api-key-env",
+    "NO_SUCH_KEY",
+  ).done;
+  expect(keyless.code).toBe(1);
+  expect(keyless.err).toContain("expected the variable NO_SUCH_KEY to hold the key, found it unset");
 });
 
 test("an agent that always fails is told by its line, and stops the run", { timeout }, async () => {
