@@ -46,6 +46,7 @@ export class SortieDashboard extends Construct {
     this.section("Is reward rising?", this.reward());
     this.section("What fails, and why?", this.failures());
     this.section("What waits?", this.waiting());
+    this.section("How are the functions?", this.functions());
     this.section("What does it cost?", this.cost());
   }
 
@@ -115,6 +116,39 @@ export class SortieDashboard extends Construct {
         "Dead letters",
         fleets.map(({ fleetName, deadLetterQueue }) =>
           deadLetterQueue.metricApproximateNumberOfMessagesVisible(labelled(fleetName)),
+        ),
+      ),
+    ];
+  }
+
+  private functions(): GraphWidget[] {
+    const { fleets, lifecycles } = this.#props;
+    const all = [
+      ...fleets.map(({ fleetName, rollout }) => ({ name: fleetName, watched: rollout.function })),
+      ...lifecycles.map(({ engine, lifecycle }) => ({
+        name: `${engine} lifecycle`,
+        watched: lifecycle.function,
+      })),
+    ];
+    const period = Duration.minutes(MINUTES);
+    const sum = (label: string) => ({ statistic: "Sum", period, label });
+    const most = (label: string) => ({ statistic: "Maximum", period, label });
+    return [
+      graph(
+        "Errors and throttles",
+        all.flatMap(({ name, watched }) => [
+          watched.metricErrors(sum(`${name} errors`)),
+          watched.metricThrottles(sum(`${name} throttles`)),
+        ]),
+      ),
+      graph(
+        "Longest invocation, ms",
+        all.map(({ name, watched }) => watched.metricDuration(most(name))),
+      ),
+      graph(
+        "Invocations at once",
+        fleets.map(({ fleetName, rollout }) =>
+          rollout.function.metric("ConcurrentExecutions", most(fleetName)),
         ),
       ),
     ];

@@ -29,6 +29,7 @@ test("it answers, in this order", { timeout: 60_000 }, () => {
     "## Is reward rising?",
     "## What fails, and why?",
     "## What waits?",
+    "## How are the functions?",
     "## What does it cost?",
   ]);
 });
@@ -41,8 +42,8 @@ test("the alarms stand above all", () => {
 
 test("each row fills the page", () => {
   const total = widgets().reduce((sum, { width }) => sum + width, 0);
-  // The alarms, and of each of the five sections its heading and its graphs.
-  expect(total).toBe(11 * 24);
+  // The alarms, and of each of the six sections its heading and its graphs.
+  expect(total).toBe(13 * 24);
 });
 
 test("every graph shows every fleet", () => {
