@@ -248,3 +248,14 @@ test("with --watch it runs again after each change, until it is stopped", { time
   writeFileSync(agent, "export default async () => ({ reward: 0.75 });\n");
   await expect.poll(() => said, { timeout: 30_000 }).toContain("reward 0.75");
 });
+
+test("an agent that never gives the event loop back is ended, by its line", { timeout }, () => {
+  const agent = file("spins.ts", "export default async () => {\n  for (;;) {\n    Math.random();\n  }\n};\n");
+  const ran = spawnSync(
+    process.execPath,
+    ["cli/sortie.ts", "agent", "try", agent, "--limit", "1", "--timeout", "2"],
+    { cwd: root, encoding: "utf8" },
+  );
+  expect(ran.stdout).toMatch(/the agent blocked the event loop for 2 s, at \S*spins\.ts:[23]: /);
+  expect([ran.status, ran.stderr]).toEqual([1, "sortie: not every task got a reward: see above\n"]);
+});
